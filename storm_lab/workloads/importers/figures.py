@@ -144,7 +144,37 @@ class StatedCosts:
         return Cost(self._figures.tick_cost_us)
 
 
-class StatedSpout(StatedCosts, Spout):
+class _Stated(StatedCosts):
+    """User code that costs and emits what its figures state, with values drawn for the fields of each stream.
+
+    ``direct`` gives the number of tasks behind each direct stream; they are served in turn.
+    """
+
+    def __init__(self, component: Component, figures: Figures, direct: Mapping[str, int] = {}) -> None:
+        super().__init__(component.id, figures)
+        self._carried = dict.fromkeys(figures.emits, 0.0)
+        self._tasks = {stream: cycle(range(tasks)) for stream, tasks in direct.items()}
+        self._values = {
+            stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
+            for stream, fields in component.outputs.items()
+        }
+
+    def _emit_due(self, emit: Emit) -> None:
+        """Emit what one call emits on every stream."""
+        for stream, carried in self._carried.items():
+            due = carried + self._figures.emits[stream].per_call
+            whole = math.floor(due + _WHOLE)
+            self._carried[stream] = due - whole
+            for _ in range(whole):
+                self._emit_one(stream, emit)
+
+    def _emit_one(self, stream: str, emit: Emit) -> None:
+        values = [draw() for draw in self._values[stream]]
+        task = next(self._tasks[stream]) if stream in self._tasks else None
+        emit(*values, stream=stream, size=self._figures.emits[stream].bytes, task=task)
+
+
+class StatedSpout(_Stated, Spout):
     """A spout whose ``nextTuple`` emits what its figures state, over a number of ``calls``.
 
     ``given`` are values to emit in place of drawn ones, one record per call, on the component's first stream;
@@ -160,11 +190,11 @@ class StatedSpout(StatedCosts, Spout):
         given: Sequence[Record] = (),
         direct: Mapping[str, int] = {},
     ) -> None:
-        self._calls = calls
-        self._given = given
+        super().__init__(component, figures, direct)
+        self._calls, self._given = calls, given
         self._stream = next(iter(component.outputs), "")
-        self._emitter = _Emitter(component, figures, direct, without=self._stream if given else None)
-        super().__init__(component.id, figures)
+        if given:
+            self._carried.pop(self._stream, None)
 
     def records(self) -> Iterable[Record]:
         """Return the given records, or a number for each call."""
@@ -174,58 +204,21 @@ class StatedSpout(StatedCosts, Spout):
         """Emit the record, if records are given, and what is due on other streams."""
         if self._given:
             emit(*record, stream=self._stream)
-        self._emitter.emit_due(emit)
+        self._emit_due(emit)
 
 
-class StatedBolt(StatedCosts, Bolt):
+class StatedBolt(_Stated, Bolt):
     """A bolt that costs and emits what its figures state, whatever it receives."""
-
-    def __init__(self, component: Component, figures: Figures, *, direct: Mapping[str, int] = {}) -> None:
-        self._emitter = _Emitter(component, figures, direct)
-        super().__init__(component.id, figures)
 
     def execute(self, values: Values, emit: Emit) -> None:
         """Emit what is due."""
-        self._emitter.emit_due(emit)
+        self._emit_due(emit)
 
     def tick(self, emit: Emit) -> None:
         """Emit the stated number of tuples on each stream."""
         for stream, tuples in self._figures.tick_emits.items():
             for _ in range(round(tuples)):
-                self._emitter.emit_one(stream, emit)
-
-
-class _Emitter:
-    """Emits what is due, with values drawn for the fields of each stream.
-
-    ``direct`` gives the number of tasks behind each direct stream; they are served in turn.
-    """
-
-    def __init__(
-        self, component: Component, figures: Figures, direct: Mapping[str, int], without: str | None = None
-    ) -> None:
-        self._emits = figures.emits
-        self._carried = {stream: 0.0 for stream in figures.emits if stream != without}
-        self._tasks = {stream: cycle(range(tasks)) for stream, tasks in direct.items()}
-        self._values = {
-            stream: [_value(component.id, stream, name, figures.emits[stream]) for name in fields]
-            for stream, fields in component.outputs.items()
-        }
-
-    def emit_due(self, emit: Emit) -> None:
-        """Emit what one call emits on every stream."""
-        for stream, carried in self._carried.items():
-            due = carried + self._emits[stream].per_call
-            whole = math.floor(due + _WHOLE)
-            self._carried[stream] = due - whole
-            for _ in range(whole):
-                self.emit_one(stream, emit)
-
-    def emit_one(self, stream: str, emit: Emit) -> None:
-        """Emit one tuple."""
-        values = [draw() for draw in self._values[stream]]
-        task = next(self._tasks[stream]) if stream in self._tasks else None
-        emit(*values, stream=stream, size=self._emits[stream].bytes, task=task)
+                self._emit_one(stream, emit)
 
 
 def _value(component: str, stream: str, field: str, emits: Emits) -> Callable[[], str]:
