@@ -219,21 +219,20 @@ def _included(entry: Part, path: Path, load: Callable[[Path], Part], notes: Note
     if not name:
         notes.cannot_use(entry.place, "an include", "it does not name a file")
         return None
-    file, what = _find(name, path), f"the include {name}"
-    if file is not None and file.resolve() == path.resolve():
-        notes.cannot_use(entry.place, what, "it is this file itself")
-        return None
+    file = _find(name, path)
     if file is None:
         # StormCrawler and others include defaults that are inside a jar.
-        inside = flag(entry.get("resource")) is True
-        why = "it is not beside this file"
-        notes.cannot_use(entry.place, what, f"it is a resource of a jar, and {why}" if inside else why)
-        return None
-    try:
-        return load(file)
-    except UserError as error:
-        notes.cannot_use(entry.place, what, str(error))
-        return None
+        inside = "it is a resource of a jar, and " if flag(entry.get("resource")) is True else ""
+        why = f"{inside}it is not beside this file"
+    elif file.resolve() == path.resolve():
+        why = "it is this file itself"
+    else:
+        try:
+            return load(file)
+        except UserError as error:
+            why = str(error)
+    notes.cannot_use(entry.place, f"the include {name}", why)
+    return None
 
 
 def _find(name: str, path: Path) -> Path | None:

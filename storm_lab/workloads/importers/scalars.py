@@ -78,13 +78,12 @@ def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
     found = _BY_NAME.get(plain)
     if found is not None:
         return found
+    what, why = f"the grouping {name!r}", "there is none of this name"
     if plain.startswith("custom"):
-        why = "its choice of tasks is code that is not run: played as a shuffle"
-        notes.cannot_use(place, "a custom grouping", why)
+        what, why = "a custom grouping", "its choice of tasks is code that is not run"
     elif not plain:
-        notes.cannot_use(place, "a stream without a grouping", "Storm requires one: played as a shuffle")
-    else:
-        notes.cannot_use(place, f"the grouping {name!r}", "there is none of this name: played as a shuffle")
+        what, why = "a stream without a grouping", "Storm requires one"
+    notes.cannot_use(place, what, f"{why}: played as a shuffle")
     return Grouping.SHUFFLE
 
 
