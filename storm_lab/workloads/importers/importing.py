@@ -66,12 +66,11 @@ def import_topology(
     laid_over = Overlay() if overlay is None else load_overlay(Path(overlay))
     loaded = None if machines is None else load_machines(machines)
     names = [str(source) for source in sources]
-    properties = {
-        key: value
-        for name in names
-        if name.endswith(".properties")
-        for key, value in read_properties(read_bounded(Path(name))).items()
-    } | laid_over.properties
+    properties: dict[str, str] = {}
+    for name in names:
+        if name.endswith(".properties"):
+            properties |= read_properties(read_bounded(Path(name)))
+    properties |= laid_over.properties
     variables = (dict(os.environ) if environment else None) if isinstance(environment, bool) else environment
     wanted = Wanted(properties, variables, laid_over, run_python, python_seconds)
     draft = _read([name for name in names if not name.endswith(".properties")], wanted, notes)
@@ -169,12 +168,8 @@ def _to_reference_clock(draft: Draft, overlay: Overlay, machines: Machines | Non
     if mhz is None and machines is not None and not draft.measured_here:
         mhz = machines.core_mhz
     draft.scale_costs((mhz or REFERENCE_MHZ) / REFERENCE_MHZ)
-    given = overlay.given.get("components", {})
-    kept = [
-        component.id
-        for component in draft.components.values()
-        if component.has_cost and "cost_us" not in given.get(component.id, {})
-    ]
+    given = {name for name, entry in overlay.given.get("components", {}).items() if "cost_us" in entry}
+    kept = [item.id for item in draft.components.values() if item.has_cost and item.id not in given]
     if mhz is None and kept:
         what = f"clock behind {draft.measured}"
         why = "give measured_on" if draft.measured_here else "give measured_on, or machines of one clock"

@@ -171,11 +171,8 @@ def read_rows(name: str, folder: Path, field: str, *, inside: bool) -> list[Row]
         raise UserError(message, field=field, value=name, remedy="put it there")
     lines = read_bounded(path, field=field, largest=LARGEST_RECORDS).split("\n")
     as_json = path.suffix in (".json", ".jsonl", ".ndjson")
-    rows = [
-        _row(line, number, as_json, path.name, field)
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+    filled = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
+    rows = [_row(line, number, as_json, path.name, field) for number, line in filled]
     if not 1 <= len(rows) <= MOST_RECORDS:
         remedy = f"give 1 to {MOST_RECORDS}"
         raise UserError(f"holds {len(rows)} records", field=field, value=name, remedy=remedy)

@@ -189,10 +189,8 @@ def _members(what: str, given: Any, faults: list[str]) -> list[Any]:
 def _inputs(name: str, given: Any, faults: list[str]) -> list[InputSpec]:
     if given is None:
         return []
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
-    else:
-        pairs = [(item, None) for item in (given if isinstance(given, list | tuple | set) else [given])]
+    members = given if isinstance(given, list | tuple | set) else [given]
+    pairs = list(given.items()) if isinstance(given, Mapping) else [(item, None) for item in members]
     found = []
     for source, grouping in pairs:
         stream = source if isinstance(source, GlobalStreamId) else GlobalStreamId(source)
