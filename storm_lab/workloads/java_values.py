@@ -21,9 +21,7 @@ from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 def as_java(value: object) -> object:
     """Return the Java value that Storm makes of a JSON value; every integer becomes a Long."""
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return JavaLong(value)
     if isinstance(value, list | tuple):
         return [as_java(item) for item in value]

@@ -16,7 +16,7 @@ import traceback
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -277,8 +277,7 @@ class Instances:
     def made(self, name: str) -> list[tuple[int, Component | None]]:
         """Return the tasks of a component that have an instance, always with the first, and the instances."""
         self.get(name, 0)
-        found = {task: instance for (owner, task), instance in self._made.items() if owner == name}
-        return sorted(found.items(), key=itemgetter(0))
+        return [(task, self._made[owner, task]) for owner, task in sorted(self._made) if owner == name]
 
     def values(self, source: str, stream: str, values: Sequence[Any]) -> Any:
         """Return the values of a tuple, as a named tuple if the names of its fields allow it."""

@@ -29,15 +29,12 @@ def emit(
     anchors: Iterable[Any] = (),
     id: Any = None,
     directTask: int | None = None,
-) -> list[int] | None:
+) -> list[int]:
     """Emit a tuple; return the ids of the tasks that it goes to."""
     component = _here()
-    if isinstance(component, _Spout):
-        return component.emit(tup, tup_id=id, stream=stream, direct_task=directTask, need_task_ids=True)
-    found: list[int] | None = component.emit(
-        tup, stream=stream, anchors=list(anchors) or None, direct_task=directTask, need_task_ids=True
-    )
-    return found
+    own = {"tup_id": id} if isinstance(component, _Spout) else {"anchors": list(anchors) or None}
+    tasks: list[int] = component.emit(tup, stream=stream, direct_task=directTask, need_task_ids=True, **own)
+    return tasks
 
 
 def emitDirect(task: int, tup: Any, **kwargs: Any) -> None:
