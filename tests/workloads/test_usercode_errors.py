@@ -14,7 +14,16 @@ from storm_lab.model.topology import Component, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads import build, checks
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadyBolt, SteadySpout, Values
+from storm_lab.workloads.usercode import (
+    Bolt,
+    Cost,
+    Emit,
+    Spout,
+    SteadyBolt,
+    SteadySpout,
+    TupleFailedError,
+    Values,
+)
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 
@@ -53,6 +62,11 @@ class RaisesInExecute(Pass):
     def execute(self, values: Values, emit: Emit) -> None:
         if values[0] == "be":
             raise KeyError(values[0])
+
+
+class FailsInCost(Pass):
+    def cost(self, values: Values) -> Cost:
+        raise TupleFailedError
 
 
 class RaisesInTick(Pass):
@@ -106,6 +120,7 @@ def passing(**methods: Callable[..., object]) -> Bolt:
             passing(cost=lambda self, values: Cost(1 / (len(values) - 1))),
             r"count\.cost\(\('to',\)\): raised ZeroDivisionError",
         ),
+        (FailsInCost(), r"count\.cost\(\('to',\)\): raised .*TupleFailedError"),
         (RaisesInTick(), r"count\.tick\(a tick tuple\): raised ValueError: two lines"),
         (words(records=lambda self: ["to"]), r"words\.records: record 0, 'to', is not a tuple"),
         (words(records=lambda self: [("to",), 7]), r"words\.records: record 1, 7, is not a tuple"),
