@@ -1,20 +1,94 @@
-"""The sittings of chains that are not saturated: light load, load and bursts, waiting, batches, packing."""
+"""The sittings of chains, from floods to the control plane; each function describes one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from storm_lab.emulator.control.faults.commands import KillTopology, SetLoad
+from storm_lab.emulator.control.faults.commands import KillTopology, RebalanceTopology, SetLoad
+from storm_lab.emulator.control.faults.machines import KillNode
+from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.live.suite.build import SILENT, Chain, in_one, program_of, split
-from storm_lab.live.suite.floods import FLOOD, FLOOD_WORK
-from storm_lab.live.suite.scene import Measure, Program, Scene, Schedule
+from storm_lab.live.suite.scene import Effect, Measure, Program, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
+
+# ---- floods -----------------------------------------------------------------------------------------------
+
+FLOOD = (Measure.THROUGHPUT, Measure.CPU)
+FLOOD_WORK = (20.0, 20.0)  # CPU of a call of each bolt, in us
+_FRESH_S = 30.0
+"""Time from submission until a saturated topology is measured: up to 20 s to start, the rest to warm up."""
+_TWIN_WORK = (200.0, 0.0)
+_BARE = ("bare-acked", "bare-unacked")
+_CALLS_US = {"calls-5": 5.0, "calls-60": 60.0}
+
+
+def _endless(acked: bool = True) -> SourcePlan:
+    return SourcePlan(SourceKind.SATURATED, anchored=acked)
+
+
+def _program(version: StormVersion, schedule: Schedule, chains: Sequence[Chain]) -> Program:
+    """Return the program of saturated chains, each submitted early enough to be warm when it is measured."""
+    submitted = [
+        replace(chain, submit_s=schedule.first_measured_s(chain.name) - _FRESH_S) for chain in chains
+    ]
+    return program_of(version, schedule, submitted, sample_every=1000, limit_cpu=True)
+
+
+def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:
+    """Flood groups of topologies in turn, each topology on a node of its own; there is one scene for each."""
+    schedule = Schedule()
+    for topologies in together:
+        span = schedule.flood(*topologies, start_s=_FRESH_S)
+        schedule.scenes += [Scene(f"{name}{suffix}", name, *span, FLOOD, fresh=True) for name in topologies]
+    return schedule
+
+
+def flood(version: StormVersion) -> Program:
+    """Describe saturated chains at their capacity, with and without acks; at last two of them on one core."""
+    schedule = _floods(
+        ("capacity-one-worker", "capacity-two-workers"),
+        ("unacked-one-worker", "twin-alone"),
+        ("capacity-two-nodes",),
+    )
+    span = schedule.flood("twin-a", "twin-b", start_s=_FRESH_S)
+    schedule.scenes.append(Scene("twins-on-a-core", "twin-a", *span, FLOOD, ("twin-b",), fresh=True))
+    acked = {"work_us": FLOOD_WORK, "pending": 1000}
+    twin = {"work_us": _TWIN_WORK, "pending": 100}
+    chains = (
+        in_one("capacity-one-worker", _endless(), Slot("n1", 6700), **acked),
+        split("capacity-two-workers", _endless(), Slot("n2", 6700), Slot("n2", 6701), **acked),
+        in_one("unacked-one-worker", _endless(False), Slot("n1", 6701), work_us=FLOOD_WORK, ackers=0),
+        in_one("twin-alone", _endless(), Slot("n2", 6702), **twin),
+        split("capacity-two-nodes", _endless(), Slot("n1", 6702), Slot("n2", 6703), **acked),
+        in_one("twin-a", _endless(), Slot("n2", 6704), **twin),
+        in_one("twin-b", _endless(), Slot("n2", 6705), **twin),
+    )
+    return _program(version, schedule, chains)
+
+
+def bare(version: StormVersion, *, suffix: str = "") -> Program:
+    """Describe saturated chains in one worker with idle bolts; ``suffix`` ends the names of scenes."""
+    chains = (
+        in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
+        in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
+    )
+    return _program(version, _floods(_BARE, suffix=suffix), chains)
+
+
+def calls(version: StormVersion) -> Program:
+    """Describe saturated chains in one worker with short and long calls; the latter wake a thread each."""
+    chains = [
+        in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
+        for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
+    ]
+    return _program(version, _floods(tuple(_CALLS_US)), chains)
+
 
 _LATENCY = (Measure.P50, Measure.P95)
 _ALL = (*_LATENCY, Measure.CPU)
@@ -224,3 +298,41 @@ def calibration(version: StormVersion) -> Program:
     _add_wait(schedule, _WAITERS[2])
     chains = (*_NEAR_AND_FAR, split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10))
     return program_of(version, schedule, chains, sample_every=10)
+
+
+# ---- control plane ----------------------------------------------------------------------------------------
+
+_RATE = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
+_READY_BY_S = 35.0
+_TIME = (Measure.CONTROL,)
+
+
+def control(version: StormVersion) -> Program:
+    """Describe two chains: one is rebalanced while the other loses its bolt's worker, and later its node."""
+    # The node is lost after everything has recovered, and the effect is watched until the end. Storm before
+    # 1.0 detects a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From 2.0 on
+    # Nimbus waits 120 s for executors that it has placed, and 60 s for a supervisor. In this order its next
+    # answer leaves out the lost node.
+    loss_s, end_s = (68.0, 158.0) if version >= V2_0_0 else (125.0, 190.0)
+    crash = "crashing", _READY_BY_S, loss_s, _TIME
+    schedule = Schedule(
+        end_s,
+        [
+            KillWorker(_READY_BY_S, "n2", 6700),
+            RebalanceTopology(_READY_BY_S, "moving", workers=2, wait_s=0.0),
+            KillNode(loss_s, "n2"),
+        ],
+        [
+            Scene("worker-start", "crashing", 0.0, _READY_BY_S, _TIME, effect=Effect.READY),
+            Scene("crash-relaunch", *crash, effect=Effect.RELAUNCH, slot="n2:6700"),
+            Scene("crash-silence", *crash, effect=Effect.RESUME),
+            Scene("rebalance-silence", "moving", _READY_BY_S, loss_s, _TIME, effect=Effect.RESUME),
+            Scene("node-loss-silence", "crashing", loss_s, end_s, _TIME, effect=Effect.RESUME),
+        ],
+    )
+    home, bolt, other = Slot("n1", 6700), Slot("n2", 6700), Slot("n1", 6701)
+    chains = (
+        Chain("crashing", _RATE, (home,), (bolt,), (home,)),
+        Chain("moving", _RATE, (other,), (other,), (other,)),
+    )
+    return program_of(version, schedule, chains, sample_every=1)

@@ -19,7 +19,7 @@ from typing import Any
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import in_sequence, quota_cluster
-from storm_lab.live.suite.floods import FLOOD
+from storm_lab.live.suite.chains import FLOOD
 from storm_lab.live.suite.scene import Program, Scene, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.emulab_runs import topology_plan

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from storm_lab.errors import check_known
 from storm_lab.live.releases import Release, find_release
-from storm_lab.live.suite import chains, control, floods, rstorm
+from storm_lab.live.suite import chains, rstorm
 from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
 
 _OLD_FIRST = ("0.9.2", "2.8")
@@ -45,7 +45,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "flood",
             "Capacity by distance, with and without acks; two topologies on one core",
-            floods.flood,
+            chains.flood,
             (*_OLD_FIRST, _LAST_OF_1),
             _pairs(Measure.THROUGHPUT, "capacity-one-worker", "capacity-two-workers", "capacity-two-nodes"),
             limit_cpu=True,
@@ -79,7 +79,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "control",
             "Start, crash, rebalance, loss of a node",
-            control.control,
+            chains.control,
             _NEW_FIRST,
         ),
         *(
@@ -116,7 +116,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "bare",
             "Saturated chains in one worker whose bolts do nothing",
-            floods.bare,
+            chains.bare,
             (*_OLD_FIRST, _LAST_OF_1),
             limit_cpu=True,
             in_suite=False,
@@ -124,7 +124,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "calls",
             "Saturated chains in one worker whose bolts have calls of 5 and of 60 us",
-            floods.calls,
+            chains.calls,
             (*_OLD_FIRST, _LAST_OF_1),
             limit_cpu=True,
             in_suite=False,
@@ -132,7 +132,7 @@ SITTINGS: dict[str, Sitting] = {
         Sitting(
             "bare-c1",
             "The same, first compiler alone",
-            partial(floods.bare, suffix=C1_ONLY),
+            partial(chains.bare, suffix=C1_ONLY),
             ("0.9.2",),
             limit_cpu=True,
             c1_only=True,
