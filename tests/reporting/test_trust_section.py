@@ -11,10 +11,18 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live.suite.compare import Compared, Ordering, Row, Trust
 from storm_lab.live.suite.measure import Measured
-from storm_lab.live.suite.misses import UNKNOWN, Reason, misses_table, misses_text, reasons
 from storm_lab.live.suite.scene import Half, Measure
-from storm_lab.live.suite.trust_report import report_document
-from storm_lab.live.suite.trust_tables import machines_table, orderings_table, trust_lines
+from storm_lab.live.suite.trust_tables import (
+    UNKNOWN,
+    Reason,
+    machines_table,
+    misses_table,
+    misses_text,
+    orderings_table,
+    reasons,
+    report_document,
+    trust_lines,
+)
 from storm_lab.reporting.notebook_page import notebook_page
 from storm_lab.reporting.report import TRUST as EXPERIMENT
 from storm_lab.reporting.report import read_trust, render_report
