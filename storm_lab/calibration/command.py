@@ -9,9 +9,8 @@ import click
 from click.core import ParameterSource
 
 from storm_lab.calibration.constants_file import constants_path, write_fit
-from storm_lab.calibration.evaluation import Evaluation, code_digest
+from storm_lab.calibration.evaluation import Evaluation, code_digest, targets
 from storm_lab.calibration.search import Ranges, search, steps_of
-from storm_lab.calibration.target import targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError

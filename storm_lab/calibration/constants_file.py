@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from storm_lab.calibration.target import Target
+from storm_lab.calibration.evaluation import Target
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError

@@ -1,27 +1,15 @@
 """Fit the constants that depend on the machine to scenes that real Storm has played on it.
 
 Only scenes of the calibrating half are used. Each generation of Storm is fitted to its own scenes, because
-the message paths of the generations share little code.
-
-Fitted: the cost of the framework's code on the machine's Java (``code_factor``), how long a woken thread
-takes to run (``wake_us``) and how late a sleep ends (``timer_slack_us``); the operating system's cost of
-ending a long sleep (``asleep_us``), of writing to another worker (``write_us``) and reading from one
-(``read_us``), and of ending a short sleep (``consumer_wake_us``, before 2.0) or polling an empty queue
-(``look_us``, from 2.0 on); how slowly Java warms up (``warm_up_calls``) and what cold code costs
-(``warm_up_factor``).
-
-Measured: the CPU time of the compilers' threads (``compile_s``), a worker's own housekeeping
-(``idle_jvm_share``), the time of a message between hosts (``lan_us``) and within one (``loopback_us``), and
-the CPU time of a JVM's start (``jvm_start_cpu_s``).
-
-Code compiled only by HotSpot's first compiler is slower. For sittings played in that way, the factor of the
-framework's code is fitted again, with the other constants as found. If they write a log (R-Storm's, which
-also flood many connections), the costs of a log line and of writing to another worker are fitted again, too.
+the message paths of the generations share little code. Code compiled only by HotSpot's first compiler is
+slower: for sittings played in that way, some constants are fitted again, with the others as found.
+`docs/live-suite.md` lists which constants are fitted and which are measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import count, groupby, islice, product
@@ -31,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.calibration.measurements import calibrating, links_of, measurements_of
-from storm_lab.calibration.residual import prior_residuals, residuals
 from storm_lab.calibration.search import LEAST, Ranges, Values, search, steps_of
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -39,11 +26,54 @@ from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.build import SUITE_COST
 from storm_lab.live.suite.compare import Row, compare_sitting
+from storm_lab.live.suite.scene import Measure
 from storm_lab.live.suite.sittings import CALIBRATION, LOGGED
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.machine.progress import progress_bar
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_trust import Recorded, emulated, play_of, with_measured_jvm_start
+
+WEIGHTS: Mapping[Measure, float] = {
+    Measure.THROUGHPUT: 1.0,
+    Measure.CPU: 1.0,
+    Measure.P50: 1.0,
+    Measure.P95: 0.25,
+}
+"""Weights of the logarithm of predicted over measured. Tails have causes that the emulator does not play."""
+
+PRIOR_WEIGHT = 0.1
+"""Penalty of a constant that is twice or half its assumed value: as much as an error of a tenth in one
+measure. Ten constants fit ten scenes in many ways, and these predict different values for all other scenes.
+"""
+LARGEST_ERROR = 1.0
+"""Largest error, as a logarithm; larger ones count the same, as does a scene without a prediction."""
+SOFT_L1_SCALE = 0.2
+"""Error above which residuals grow more slowly than the error. A scene that the emulator cannot play must not
+decide the costs of all others.
+"""
+
+
+def residuals(row: Row) -> list[float]:
+    """Return a residual for each weighted measure that is usable, even if the emulator has no prediction."""
+    terms = []
+    for each in row.compared:
+        if each.measured is None or each.unusable or each.measure not in WEIGHTS:
+            continue
+        value = 0.0 if each.predicted is None else each.predicted.value
+        error = LARGEST_ERROR if value <= 0 else math.log(value / each.measured.value)
+        terms.append(WEIGHTS[each.measure] * softened(max(-LARGEST_ERROR, min(LARGEST_ERROR, error))))
+    return terms
+
+
+def prior_residuals(values: Values, prior: Values) -> list[float]:
+    """Return a residual for each constant with an assumed value: the distance from that value."""
+    return [PRIOR_WEIGHT * math.log2(max(values[name], LEAST) / value) for name, value in prior.items()]
+
+
+def softened(error: float) -> float:
+    """Return a residual whose square grows linearly beyond `SOFT_L1_SCALE`, quadratically below (soft L1)."""
+    return error * math.sqrt(2 / (math.hypot(1.0, error / SOFT_L1_SCALE) + 1))
+
 
 PLAYED = (CALIBRATION, "bare", "calls")
 """Sittings that are played to calibrate a machine: light load, and floods of one worker, which separate the

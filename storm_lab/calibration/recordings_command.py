@@ -11,7 +11,7 @@ from typing import Any
 import click
 from tqdm import tqdm
 
-from storm_lab.calibration.steady import steady_rates
+from storm_lab.calibration.evaluation import steady_rates
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.machine.options import examples, json_option

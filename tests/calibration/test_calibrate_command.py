@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from storm_lab.calibration.command import calibrate
 from storm_lab.calibration.constants_file import calibrated_cost, read_document, shipped_constants
-from storm_lab.calibration.target import targets
+from storm_lab.calibration.evaluation import targets
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.papers.rstorm.recording import load_recordings

@@ -8,8 +8,7 @@ import pytest
 
 from storm_lab.calibration.command import fitted_ranges
 from storm_lab.calibration.constants_file import read_document, shipped_constants
-from storm_lab.calibration.steady import steady_rates
-from storm_lab.calibration.target import loaded_runs, predictions, targets
+from storm_lab.calibration.evaluation import loaded_runs, predictions, steady_rates, targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError

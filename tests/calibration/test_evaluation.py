@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.calibration.evaluation import Evaluation
-from storm_lab.calibration.target import loaded_runs
+from storm_lab.calibration.evaluation import Evaluation, loaded_runs
 from storm_lab.errors import UserError
 from storm_lab.papers.rstorm.recording import load_recordings
 from tests.runs.test_pool import all_end_with, started

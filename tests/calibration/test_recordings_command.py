@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from storm_lab.calibration import recordings_command
+from storm_lab.calibration.evaluation import steady_rates
 from storm_lab.calibration.recordings_command import recordings
-from storm_lab.calibration.steady import steady_rates
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.papers.rstorm import recording
