@@ -26,7 +26,6 @@ from storm_lab.live.suite.compare import (
 from storm_lab.live.suite.measure import Measured, RunTables
 from storm_lab.live.suite.scene import Effect, Half, Measure, Scene
 from storm_lab.live.suite.sittings import SITTINGS
-from storm_lab.live.suite.thin import KEPT, executions_measured, roots_measured, thin
 from storm_lab.live.suite.trust_tables import (
     factors_table,
     orderings_table,
@@ -36,6 +35,7 @@ from storm_lab.live.suite.trust_tables import (
     unusable_table,
 )
 from storm_lab.model import StormVersion
+from storm_lab.runs.live_record import KEPT, executions_measured, roots_measured, thin
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000
