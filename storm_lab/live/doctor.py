@@ -17,10 +17,17 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import hierarchies
-from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
-from storm_lab.live.jars import cache_folder, is_fetched, ivy_jar, maven_program, ready_jars, size_mb
+from storm_lab.live.daemons import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
+from storm_lab.live.jars import (
+    cache_folder,
+    central_of,
+    is_fetched,
+    ivy_jar,
+    maven_program,
+    ready_jars,
+    size_mb,
+)
 from storm_lab.live.java_build import COMPILER
-from storm_lab.live.mirrors import central_of
 from storm_lab.live.netns import link_disciplines, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import boot_id, places, processes_of, state_folder

@@ -12,18 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.conf import (
+from storm_lab.live.daemons import (
     DAEMON_HEAP_MB,
     MASTER_HEAP_MB,
     NIMBUS_PORT,
     SUPERVISOR_PORT,
     ZOOKEEPER_PORT,
+    Daemon,
+    Installation,
+    Java,
     common_settings,
+    last_words,
     nimbus_settings,
     supervisor_settings,
     zookeeper_cfg,
 )
-from storm_lab.live.daemons import Daemon, Installation, Java, last_words
 from storm_lab.live.hosts import MASTER
 from storm_lab.live.make_hosts import Hosts
 from storm_lab.live.processes import listens

@@ -2,8 +2,7 @@
 
 A *lock*, ``locks/<name>.csv``, lists the coordinates (``group:artifact:version``), SHA-256 and bytes of all
 jars that belong together. Maven fetches them if it is installed, so that the user's settings, mirrors and
-local repository apply; otherwise Ivy does, which comes with PySpark. They are kept in the user's cache, in a
-folder that appears under its name only when it is complete.
+local repository apply; otherwise Ivy, which comes with PySpark and for which the settings are read here.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import csv
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,16 +21,23 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.sax.saxutils import quoteattr
 
 from storm_lab.errors import StormLabError, UserError, refused_by_system
-from storm_lab.live.mirrors import central_of, local_repository
 from storm_lab.live.processes import run_program
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import user_cache
 
 SUMS_NAME = "SHA256SUMS"
 """File of checksums beside the jars, in the format of the program sha256sum."""
+
+SPARK_VARIABLE = "DEFAULT_ARTIFACT_REPOSITORY"
+"""Environment variable with which Spark's own resolver replaces Maven Central."""
+
+_CENTRAL = "central"
+_WILD = ("*", "external:*")
+_ENVIRONMENT = re.compile(r"\$\{env\.(\w+)\}")
 
 _DRAFT = ".draft-"
 _FETCH_SECONDS = 1800
@@ -257,3 +264,59 @@ def _reason(output: str) -> str:
     lines = [line for line in lines if line.strip(":") and not line.startswith("::")]
     telling = [line for line in lines if any(sign in line.lower() for sign in _TELLING)]
     return (telling or lines or ["no reason given"])[0][:300]
+
+
+def central_of() -> str | None:
+    """Return where to fetch jars from, by Spark's variable or a mirror or repository of Maven's settings.
+
+    None if there is neither, so that the resolver's own default applies.
+    """
+    if named := os.environ.get(SPARK_VARIABLE):
+        return named
+    settings = _settings()
+    return _mirror(settings) or _repository(settings)
+
+
+def local_repository() -> Path:
+    """Return Maven's folder of jars that were fetched before."""
+    named = _text(_settings(), "{*}localRepository").replace("${user.home}", str(Path.home()))
+    return Path(named) if named else Path.home() / ".m2" / "repository"
+
+
+def _settings() -> ElementTree.Element:
+    """Read Maven's settings; empty if there are none or they cannot be read."""
+    try:
+        return ElementTree.parse(Path.home() / ".m2" / "settings.xml").getroot()
+    except (OSError, ElementTree.ParseError):
+        return ElementTree.Element("settings")
+
+
+def _mirror(settings: ElementTree.Element) -> str | None:
+    """Return the mirror of central. As in Maven, one that names it precedes one for all repositories."""
+    listed = []
+    for mirror in settings.iterfind(".//{*}mirror"):
+        covered = [name.strip() for name in mirror.findtext("{*}mirrorOf", "").split(",")]
+        url = _text(mirror, "{*}url")
+        if url and covered == [_CENTRAL]:
+            return url
+        if url and f"!{_CENTRAL}" not in covered and any(name in (*_WILD, _CENTRAL) for name in covered):
+            listed.append(url)
+    return listed[0] if listed else None
+
+
+def _repository(settings: ElementTree.Element) -> str | None:
+    """Return what an active profile uses in place of central."""
+    active = {(each.text or "").strip() for each in settings.iterfind(".//{*}activeProfile")}
+    for profile in settings.iterfind(".//{*}profile"):
+        by_default = profile.findtext("{*}activation/{*}activeByDefault", "").strip() == "true"
+        if not by_default and profile.findtext("{*}id", "").strip() not in active:
+            continue
+        for repository in profile.iterfind("{*}repositories/{*}repository"):
+            if repository.findtext("{*}id", "").strip() == _CENTRAL:
+                return _text(repository, "{*}url") or None
+    return None
+
+
+def _text(parent: ElementTree.Element, path: str) -> str:
+    text = parent.findtext(path, "").strip()
+    return _ENVIRONMENT.sub(lambda found: os.environ.get(found[1], found[0]), text)

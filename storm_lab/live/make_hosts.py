@@ -7,7 +7,7 @@ import socket
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.live.cgroups import PERIOD_US, SLICE_US, Group, hierarchies, set_slice, slice_us
-from storm_lab.live.conf import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
+from storm_lab.live.daemons import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.hosts import MACHINE_SHARE, MASTER, Host, HostOptions, cpu_quotas
 from storm_lab.live.netns import Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens

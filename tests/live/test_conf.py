@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.live.conf import (
+from storm_lab.live.daemons import (
     common_settings,
     nimbus_settings,
     storm_yaml,

@@ -8,8 +8,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live import jars
-from storm_lab.live.jars import Jar, fetch_jars, jars_of, ready_jars
-from storm_lab.live.mirrors import central_of, local_repository
+from storm_lab.live.jars import Jar, central_of, fetch_jars, jars_of, local_repository, ready_jars
 from storm_lab.live.releases import RELEASES
 
 CONTENT = b"a jar, for all that is checked"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.live.worker_tail import WorkerTail
+from storm_lab.live.services import WorkerTail
 from storm_lab.model import Component, Slot, Subscription, Topology, executors_of
 from tests.live.test_collect import CHAIN, MS, PLAN, V2, Files, opened, window
 
