@@ -30,6 +30,7 @@ from storm_lab.live.daemons import (
 from storm_lab.live.hosts import MASTER
 from storm_lab.live.make_hosts import Hosts
 from storm_lab.live.processes import listens
+from storm_lab.live.records import Place
 from storm_lab.live.releases import Release
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.version import V2_0_0
@@ -47,20 +48,10 @@ _ANSWER_SECONDS = 90.0
 
 
 class Fleet:
-    """ZooKeeper, Nimbus, a supervisor for each node, and a client of Nimbus.
-
-    Their files go into ``folder`` and their logs into ``logs``; ``token`` is the cluster's mark.
-    """
+    """ZooKeeper, Nimbus, a supervisor for each node, and a client of Nimbus; their logs go into ``logs``."""
 
     def __init__(
-        self,
-        release: Release,
-        cluster: Cluster,
-        hosts: Hosts,
-        java: Java,
-        folder: Path,
-        logs: Path,
-        token: str,
+        self, release: Release, cluster: Cluster, hosts: Hosts, java: Java, place: Place, logs: Path
     ) -> None:
         self._release = release
         self._cluster = cluster
@@ -69,22 +60,18 @@ class Fleet:
         self._daemons: dict[str, Daemon] = {}
         self._client: ControlClient | None = None
         names = [MASTER, *(node.id for node in cluster.nodes)]
-        self.installations = {
-            name: Installation(
-                release, java, hosts.host(name), folder / f"host{index}", (logs / name).absolute(), token
-            )
-            for index, name in enumerate(names)
-        }
+        self.installations: dict[str, Installation] = {}
+        for index, name in enumerate(names):
+            folder, token = place.folder / f"host{index}", place.record.token
+            own_logs = (logs / name).absolute()
+            self.installations[name] = Installation(release, java, hosts.host(name), folder, own_logs, token)
 
     def start(self, settings: Mapping[str, object], socket: Path | None, player: Path) -> None:
         """Start everything, and wait until Nimbus knows all supervisors.
 
         ``settings`` are further keys of every ``storm.yaml``. ``socket`` is where Nimbus asks for schedules;
         with None it uses a scheduler of its own. ``player`` is the jar with the bridge's scheduler and the
-        client of Nimbus.
-
-        Raises:
-            StormLabError: a daemon ends or is not ready in time.
+        client of Nimbus. Raises `StormLabError` if a daemon ends or is not ready in time.
         """
         master, address = self.installations[MASTER], self._hosts.host(MASTER).address
         self._configure(settings, socket)
@@ -92,12 +79,8 @@ class Fleet:
         self._wait_for_all(
             "ZooKeeper's start", lambda: listens(zookeeper.process.pid, ZOOKEEPER_PORT, address)
         )
-        command = master.java(
-            "nimbus",
-            self._release.main_class("nimbus"),
-            flags=[f"-Xmx{MASTER_HEAP_MB}m"],
-            extra=[] if socket is None else [player],
-        )
+        main, extra = self._release.main_class("nimbus"), [] if socket is None else [player]
+        command = master.java("nimbus", main, flags=[f"-Xmx{MASTER_HEAP_MB}m"], extra=extra)
         nimbus = self._daemons["nimbus"] = master.start("nimbus", command)
         for node in self._cluster.nodes:
             self.start_supervisor(node.id)
@@ -185,9 +168,8 @@ class Fleet:
         for node in self._cluster.nodes:
             place, host = self.installations[node.id], self._hosts.host(node.id)
             flags = " ".join(self._java.flags(host))
-            place.configure(
-                supervisor_settings(self._release, common, node, host.address, place.local, flags)
-            )
+            own = supervisor_settings(self._release, common, node, host.address, place.local, flags)
+            place.configure(own)
 
     def _complete(self) -> bool:
         known = self.client.try_ask("cluster").get("supervisors", ())

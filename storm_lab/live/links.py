@@ -17,7 +17,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.live import echo
 from storm_lab.live.hosts import Host
 from storm_lab.live.processes import MARK, run_program
-from storm_lab.live.running_storm import RunningStorm
+from storm_lab.live.storm import LiveStorm
 
 LAN, LOOPBACK = "lan_us", "loopback_us"
 """Names of the two latencies, in a run's conditions and among the costs of the emulator."""
@@ -25,7 +25,7 @@ LAN, LOOPBACK = "lan_us", "loopback_us"
 _PROGRAM = (sys.executable, "-I", "-S", str(Path(echo.__file__)))
 
 
-def measure_links(storm: RunningStorm) -> dict[str, float]:
+def measure_links(storm: LiveStorm) -> dict[str, float]:
     """Measure one-way latencies in us: ``lan_us`` between the first two nodes, ``loopback_us`` in the first.
 
     A cluster of one node has only the latter.

@@ -22,7 +22,7 @@ from typing import Any
 from storm_lab.live.cgroups import CpuUse, slice_us
 from storm_lab.live.hosts import machine_mhz, processor
 from storm_lab.live.processes import LiveWorker
-from storm_lab.live.running_storm import RunningStorm
+from storm_lab.live.storm import LiveStorm
 from storm_lab.machine.facts import usable_cores
 
 _PROC = Path("/proc")
@@ -100,7 +100,7 @@ class MachineSampler:
     The first window starts at ``origin_ns`` of CLOCK_MONOTONIC.
     """
 
-    def __init__(self, storm: RunningStorm, origin_ns: int, window_ns: int) -> None:
+    def __init__(self, storm: LiveStorm, origin_ns: int, window_ns: int) -> None:
         self.samples: list[Sample] = []
         self._storm = storm
         self._origin_ns = origin_ns
@@ -150,7 +150,7 @@ class MachineSampler:
             self._problem = error
 
 
-def conditions(storm: RunningStorm, samples: Sequence[Sample]) -> dict[str, Any]:
+def conditions(storm: LiveStorm, samples: Sequence[Sample]) -> dict[str, Any]:
     """Return the conditions of a run for its manifest: versions, machine, quotas, and load during the run."""
     cluster = storm.cluster
     quotas = {node.id: storm.host(node.id).cores for node in cluster.nodes}
