@@ -32,7 +32,7 @@ from storm_lab.live.sampler import MachineSampler, conditions, windows_of
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.timeline import Submission, Timeline, check_faults
-from storm_lab.live.trace_export import Machine, Recording, check_playable, export_plan, storm_name
+from storm_lab.live.trace_export import check_playable, export_plan, storm_name
 from storm_lab.model import Assignment, Cluster
 from storm_lab.model.checks import check_number
 from storm_lab.model.settings import OF_TOPOLOGY
@@ -125,14 +125,24 @@ def play_live(
     window_ns = round(spec.window_s * NS_PER_S)
     _set_policy(spec, stage, submissions)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
-    machine = Machine(machine_mhz(), round(spec.cost.server_places), spec.cost.server_latency_us)
+    mhz = machine_mhz()
     timeline = Timeline(spec.faults, stage.storm, submissions)
     origin_ns = time.monotonic_ns()
     end_ns = origin_ns + round(spec.duration_s * NS_PER_S)
     for each in submissions.values():
         each.records.mkdir(parents=True)
-        recording = Recording(each.records, origin_ns, window_ns, spec.sample_every)
-        export_plan(each.plan, spec.version, machine, recording, each.exported)
+        export_plan(
+            each.plan,
+            spec.version,
+            each.exported,
+            records=each.records,
+            origin_ns=origin_ns,
+            mhz=mhz,
+            window_ns=window_ns,
+            sample_every=spec.sample_every,
+            server_places=round(spec.cost.server_places),
+            server_latency_us=spec.cost.server_latency_us,
+        )
     ended = threading.Event()
     services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:

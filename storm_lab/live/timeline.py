@@ -24,9 +24,8 @@ from storm_lab.emulator.control.faults.machines import CutLink, KillNode, Restor
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.errors import StormLabError, UserError
-from storm_lab.live.line_queue import set_rate, spout_path
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import whole_seconds
+from storm_lab.live.trace_export import set_rate, spout_path, whole_seconds
 from storm_lab.model import Slot
 
 _SUBMITTED_NS = 60_000_000_000

@@ -3,7 +3,8 @@
 ``plan.json`` describes the topology. The trace's tables are beside it, little-endian, for the player to map
 into memory: ``records.bin`` (40 bytes a record, as `storm_lab.workloads.workload_trace.RECORD`, with CPU on
 this machine) and ``emissions.bin`` (first record, stream, bytes, characters; 16 bytes). Each spout has files
-with the records of its lines, its arrivals, and the state of the queue that all its tasks share.
+with the records of its lines, its arrivals, and the queue that all its tasks share in whichever workers they
+run: counters of lines and the rates at which they arrive.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
+import struct
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,52 +25,23 @@ from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
-from storm_lab.live.line_queue import new_queue, spout_path
-from storm_lab.model import Component, Grouping, StormVersion, Topology, acker_count, executors_of
-from storm_lab.workloads.workload_trace import EMISSION, RECORD
+from storm_lab.model import (
+    Component,
+    Grouping,
+    StormVersion,
+    Subscription,
+    Topology,
+    acker_count,
+    executors_of,
+)
+from storm_lab.model.version import V1_0_0
+from storm_lab.workloads.workload_trace import RECORD
 
-PLAN_NAME = "plan.json"
-
-_LITTLE_RECORD = RECORD.newbyteorder("<")
 _WIRE_EMISSION = np.dtype([(name, "<i4") for name in ("first_record", "stream", "bytes", "characters")])
-_KEYED = (Grouping.FIELDS, Grouping.PARTIAL_KEY)
 _ROOT_BYTES = 10
 """Serialised bytes of the root tuple's class and number: a long with its highest bits in use."""
 _FORBIDDEN_IN_NAMES = re.compile(r"[^\w-]")
 """Storm takes names of topologies into the keys of its blobs, in which it refuses most other signs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """How a topology is recorded while it runs.
-
-    Args:
-        folder: where the player's files go; all workers must be able to write there.
-        origin_ns: start of the run on CLOCK_MONOTONIC, from which windows and times of submission count.
-        window_ns: length of the windows of counters.
-        sample_every: log the executions of one root tuple in this many.
-    """
-
-    folder: Path
-    origin_ns: int
-    window_ns: int = NS_PER_S
-    sample_every: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """Properties of the machine that decide how a trace is played on it.
-
-    Args:
-        mhz: the clock to which costs are converted: a call of t us at the trace's reference clock uses ``t *
-            reference / mhz`` us of CPU here.
-        server_places: requests that an external server handles at once; 0 = no limit.
-        server_latency_us: round trip to an external server.
-    """
-
-    mhz: float
-    server_places: int = 1
-    server_latency_us: float = 200.0
 
 
 def storm_name(topology: Topology) -> str:
@@ -76,42 +50,65 @@ def storm_name(topology: Topology) -> str:
 
 
 def export_plan(
-    plan: TopologyPlan, version: StormVersion, machine: Machine, recording: Recording, folder: Path
+    plan: TopologyPlan,
+    version: StormVersion,
+    folder: Path,
+    *,
+    records: Path,
+    origin_ns: int,
+    mhz: float,
+    window_ns: int = NS_PER_S,
+    sample_every: int = 1,
+    server_places: int = 1,
+    server_latency_us: float = 200.0,
 ) -> Path:
-    """Write a topology's files into ``folder`` and return it; `UserError` if this Storm cannot play it."""
+    """Write a topology's files into ``folder`` and return it; `UserError` if this Storm cannot play it.
+
+    The player's files go to ``records``, where all workers must be able to write. Windows of ``window_ns``
+    and times of submission count from ``origin_ns``, the start of the run on CLOCK_MONOTONIC. Costs are
+    converted to ``mhz``, the clock of this machine. The executions of one root tuple in ``sample_every`` are
+    logged. An external server handles ``server_places`` requests at once (0 = no limit).
+    """
     check_plan(plan)
     check_playable(plan, version)
     folder.mkdir(parents=True, exist_ok=True)
-    _write_records(plan, machine, folder)
-    _write_emissions(plan, folder)
+    rows = plan.trace.records.astype(RECORD.newbyteorder("<"))
+    rows["cpu_ns"] = np.rint(plan.trace.records["cpu_ns"] * (plan.trace.reference_mhz / mhz))
+    (folder / "records.bin").write_bytes(rows.tobytes())
+    emissions = np.zeros(len(plan.trace.emissions), _WIRE_EMISSION)
+    for name in ("first_record", "stream", "bytes"):
+        emissions[name] = plan.trace.emissions[name]
+    emissions["characters"] = _characters(plan)
+    (folder / "emissions.bin").write_bytes(emissions.tobytes())
     fields: dict[str, Any] = {
         "format": 1,
         "id": plan.topology.id,
         "topology": storm_name(plan.topology),
-        "records": str(recording.folder),
-        "origin_ns": recording.origin_ns,
-        "window_ns": recording.window_ns,
-        "sample_every": recording.sample_every,
+        "records": str(records),
+        "origin_ns": origin_ns,
+        "window_ns": window_ns,
+        "sample_every": sample_every,
         "tasks": executors_of(plan.topology, version)[-1].end,
         "settings": topology_settings(plan.topology, version),
         "components": [
-            _component(plan, component, version, recording, folder) for component in plan.topology.components
+            _component(plan, component, version, origin_ns, folder) for component in plan.topology.components
         ],
     }
     if plan.trace.servers:
-        places = np.zeros(max(1, len(plan.trace.servers) * machine.server_places), "<i8")
+        places = np.zeros(max(1, len(plan.trace.servers) * server_places), "<i8")
         (folder / "servers.bin").write_bytes(places.tobytes())
         fields["servers"] = "servers.bin"
-        fields["server_places"] = machine.server_places
-        fields["server_latency_ns"] = round(machine.server_latency_us * 1000)
-    (folder / PLAN_NAME).write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        fields["server_places"] = server_places
+        fields["server_latency_ns"] = round(server_latency_us * 1000)
+    (folder / "plan.json").write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return folder
 
 
 def topology_settings(topology: Topology, version: StormVersion) -> dict[str, str | int | float | bool]:
     """Return the topology's configuration, by Storm's keys."""
     settings: dict[str, str | int | float | bool] = {
-        key: _as_integer_if_integral(value) for key, value in topology.settings.items()
+        key: int(value) if isinstance(value, float) and value.is_integer() else value
+        for key, value in topology.settings.items()
     }
     settings["topology.workers"] = topology.workers
     settings["topology.acker.executors"] = acker_count(topology, version)
@@ -164,52 +161,27 @@ def check_playable(plan: TopologyPlan, version: StormVersion) -> None:
                 )
 
 
-def _write_records(plan: TopologyPlan, machine: Machine, folder: Path) -> None:
-    records = plan.trace.records.astype(_LITTLE_RECORD)
-    scale = plan.trace.reference_mhz / machine.mhz
-    records["cpu_ns"] = np.rint(plan.trace.records["cpu_ns"] * scale)
-    (folder / "records.bin").write_bytes(records.tobytes())
-
-
-def _write_emissions(plan: TopologyPlan, folder: Path) -> None:
-    emissions: NDArray[np.void] = plan.trace.emissions
-    assert emissions.dtype == EMISSION
-    wire = np.zeros(len(emissions), _WIRE_EMISSION)
-    for name in ("first_record", "stream", "bytes"):
-        wire[name] = emissions[name]
-    wire["characters"] = _characters(plan)
-    (folder / "emissions.bin").write_bytes(wire.tobytes())
-
-
 def _characters(plan: TopologyPlan) -> NDArray[np.int64]:
     """Return the length of the text that pads each tuple to its payload; 0 if the rest is larger."""
     emissions = plan.trace.emissions
-    keys = np.array(
-        [
-            sum(2 if key["two"] else 1 for key in _keys(plan.topology, *stream))
-            for stream in plan.trace.streams
-        ],
-        np.int64,
-    )
+    keys = np.array([_places(_keys(plan.topology, *stream)) for stream in plan.trace.streams], np.int64)
     # Kryo writes the length of the list, a class byte for each value, and integers in groups of 7 bits.
     fixed = 1 + 1 + _varint_bytes(2 * emissions["first_record"].astype(np.int64)) + _ROOT_BYTES + 1
     fixed = fixed + keys[emissions["stream"]] * 6
     left = np.maximum(0, emissions["bytes"].astype(np.int64) - fixed)
-    # Kryo marks the end of a text shorter than 64 in its last byte; before a longer text it writes the
-    # length.
-    long = np.maximum(63, left - _varint_bytes(left))
-    characters: NDArray[np.int64] = np.where(left < 64, left, long).astype(np.int64)
+    # Kryo marks the end of a text shorter than 64 in its last byte, and writes the length of a longer one.
+    characters: NDArray[np.int64] = np.where(left < 64, left, np.maximum(63, left - _varint_bytes(left)))
     return characters
 
 
 def _varint_bytes(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     bits = np.ceil(np.log2(np.maximum(numbers, 1) + 1)).astype(np.int64)
-    sizes: NDArray[np.int64] = np.maximum(1, -(-bits // 7)).astype(np.int64)
+    sizes: NDArray[np.int64] = np.maximum(1, -(-bits // 7))
     return sizes
 
 
 def _component(
-    plan: TopologyPlan, component: Component, version: StormVersion, recording: Recording, folder: Path
+    plan: TopologyPlan, component: Component, version: StormVersion, origin_ns: int, folder: Path
 ) -> dict[str, Any]:
     topology = plan.topology
     index = {stream: number for number, stream in enumerate(plan.trace.streams)}
@@ -231,13 +203,13 @@ def _component(
         "executors": component.executors,
         "tasks": component.task_count,
         "outputs": outputs,
-        "inputs": [_input(topology, component, item.source, item.stream) for item in component.inputs],
+        "inputs": [_input(topology, component, item) for item in component.inputs],
         "settings": _component_settings(component, version),
     }
     if component.tick_seconds is not None and component.id in plan.trace.ticks:
         fields["tick_record"] = plan.trace.ticks[component.id]
     if component.is_spout:
-        fields["source"] = _source(plan, component.id, plan.sources[component.id], recording, folder)
+        fields["source"] = _source(plan, component.id, origin_ns, folder)
     return fields
 
 
@@ -255,23 +227,27 @@ def _keys(topology: Topology, source: str, stream: str) -> list[dict[str, Any]]:
     return [
         {"position": position, "two": grouping is Grouping.PARTIAL_KEY}
         for position, (_, grouping) in enumerate(_subscribers(topology, source, stream))
-        if grouping in _KEYED
+        if grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY)
     ]
 
 
-def _input(topology: Topology, component: Component, source: str, stream: str) -> dict[str, Any]:
-    followers = _subscribers(topology, source, stream)
-    position = [name for name, _ in followers].index(component.id)
-    grouping = followers[position][1]
+def _places(keys: Iterable[Mapping[str, Any]]) -> int:
+    """Return how many values of a tuple these keys take: two for a partial key, one otherwise."""
+    return sum(2 if key["two"] else 1 for key in keys)
+
+
+def _input(topology: Topology, component: Component, item: Subscription) -> dict[str, Any]:
+    subscribers = [name for name, _ in _subscribers(topology, item.source, item.stream)]
+    position = subscribers.index(component.id)
     fields: dict[str, Any] = {
-        "source": source,
-        "stream": stream,
-        "grouping": grouping.value,
+        "source": item.source,
+        "stream": item.stream,
+        "grouping": item.grouping.value,
         "position": position,
     }
-    if grouping is Grouping.PARTIAL_KEY:
-        before = [key for key in _keys(topology, source, stream) if key["position"] < position]
-        fields["place"] = 3 + sum(2 if key["two"] else 1 for key in before)
+    if item.grouping is Grouping.PARTIAL_KEY:
+        keys = _keys(topology, item.source, item.stream)
+        fields["place"] = 3 + _places(key for key in keys if key["position"] < position)
     return fields
 
 
@@ -281,22 +257,20 @@ def _component_settings(component: Component, version: StormVersion) -> dict[str
         settings["topology.tick.tuple.freq.secs"] = whole_seconds(
             component.tick_seconds, f"{component.id}.tick_seconds"
         )
-    if component.resources is not None and version >= StormVersion((1, 0, 0)):
+    if component.resources is not None and version >= V1_0_0:
         settings["topology.component.resources.onheap.memory.mb"] = component.resources.memory_mb
         settings["topology.component.resources.offheap.memory.mb"] = component.resources.offheap_mb
         settings["topology.component.cpu.pcore.percent"] = component.resources.cpu_points
     return settings
 
 
-def _source(
-    plan: TopologyPlan, spout: str, source: SourcePlan, recording: Recording, folder: Path
-) -> dict[str, Any]:
-    lines = plan.trace.sources[spout]
+def _source(plan: TopologyPlan, spout: str, origin_ns: int, folder: Path) -> dict[str, Any]:
+    source = plan.sources[spout]
     records = spout_path(folder, "lines", spout)
-    records.write_bytes(np.asarray(lines).astype("<i8").tobytes())
+    records.write_bytes(np.asarray(plan.trace.sources[spout]).astype("<i8").tobytes())
     queue = spout_path(folder, "queue", spout)
     submit_ns = round(plan.submit_s * NS_PER_S)
-    queue.write_bytes(new_queue(source, recording.origin_ns + submit_ns))
+    queue.write_bytes(new_queue(source, origin_ns + submit_ns))
     fields: dict[str, Any] = {
         "kind": source.kind.name,
         "records": records.name,
@@ -324,5 +298,51 @@ def whole_seconds(seconds: float, field: str, *, least: int = 1) -> int:
     return int(seconds)
 
 
-def _as_integer_if_integral(value: str | float | bool) -> str | int | float | bool:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+_STEPS, _FIRST_STEP, _BYTES = 64, 128, 1 << 16
+"""Offsets of the number of rates and of the first rate in a queue's file, and the file's length."""
+_STEP = 24
+"""Bytes of a rate: its start, the lines that arrived before it, and the time from line to line."""
+
+
+def spout_path(folder: Path, kind: str, spout: str) -> Path:
+    """Return a spout's file of a kind (``queue``, ``lines``, ``arrivals``) among the exported files."""
+    # The id of a component may hold any sign, a slash too.
+    return folder / f"{kind}-{quote(spout, safe='')}.bin"
+
+
+def new_queue(source: SourcePlan, start_ns: int) -> bytes:
+    """Return a queue with its first rate and nothing taken yet; its first line arrives at ``start_ns``."""
+    content = bytearray(_BYTES)
+    gap = _gap(source.rate_per_s) if source.kind is SourceKind.RATE else 0
+    struct.pack_into("<q", content, _STEPS, 1)
+    struct.pack_into("<qqq", content, _FIRST_STEP, start_ns - (gap >> 10), 0, gap)
+    return bytes(content)
+
+
+def _gap(rate_per_s: float) -> int:
+    """Return the time from line to line in 1024ths of a nanosecond; 0 if no lines come."""
+    return round(NS_PER_S * 1024 / rate_per_s) if rate_per_s > 0 else 0
+
+
+def set_rate(queue: Path, at_ns: int, rate_per_s: float) -> None:
+    """Change the rate at which a shared queue's lines arrive, from ``at_ns`` (CLOCK_MONOTONIC) on.
+
+    Lines that have arrived and were not yet taken stay, and none comes before the queue's start. Only one
+    process may call this; the spouts merely read the rates.
+    """
+    with queue.open("r+b") as file:
+        content = file.read()
+        (count,) = struct.unpack_from("<q", content, _STEPS)
+        first_start, _, first_gap = struct.unpack_from("<qqq", content, _FIRST_STEP)
+        begin_ns = first_start + (first_gap >> 10)
+        start, lines, gap = struct.unpack_from("<qqq", content, _FIRST_STEP + (count - 1) * _STEP)
+        arrived = lines + (max(0, at_ns - start) * 1024 // gap if gap else 0)
+        place = _FIRST_STEP + count * _STEP
+        if place + _STEP > len(content):
+            raise UserError("its rate was changed too often", field="queue", value=str(queue))
+        new_gap = _gap(rate_per_s)
+        file.seek(place)
+        file.write(struct.pack("<qqq", max(at_ns, begin_ns - (new_gap >> 10)), arrived, new_gap))
+        file.flush()
+        file.seek(_STEPS)
+        file.write(struct.pack("<q", count + 1))

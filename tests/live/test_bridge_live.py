@@ -21,7 +21,7 @@ from storm_lab.live.play import Stage, open_stage, play_live
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.trace_export import Machine, Recording, export_plan
+from storm_lab.live.trace_export import export_plan
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
 from storm_lab.model import Assignment, Cluster, Node, Slot, StormVersion
@@ -90,8 +90,14 @@ def _submit(stage: Stage, tmp_path: Path) -> None:
         version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": CHAIN}
     )
     (tmp_path / "records").mkdir()
-    recording = Recording(tmp_path / "records", time.monotonic_ns())
-    folder = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
+    folder = export_plan(
+        _plan(version, 10.0),
+        version,
+        tmp_path / "plan",
+        records=tmp_path / "records",
+        origin_ns=time.monotonic_ns(),
+        mhz=2000.0,
+    )
     stage.storm.submit("chain", stage.jar, SUBMIT_CLASS, str(folder))
 
 
@@ -229,8 +235,10 @@ def _storm_lab(*arguments: str) -> list[str]:
 
 def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
     """Submit the chain to a running cluster as a user's own program does."""
-    recording = Recording(tmp_path, time.monotonic_ns())
-    plan = export_plan(_plan(version, 10.0), version, Machine(2000.0), recording, tmp_path / "plan")
+    now = time.monotonic_ns()
+    plan = export_plan(
+        _plan(version, 10.0), version, tmp_path / "plan", records=tmp_path, origin_ns=now, mhz=2000.0
+    )
     jar = player_jar(find_release(str(version)))
     master = place.folder / "host0"
     inside = ["nsenter", f"--net=/run/netns/sl-{place.record.token}-0"]

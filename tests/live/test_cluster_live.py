@@ -22,7 +22,7 @@ from storm_lab.live.processes import MARK, all_pids
 from storm_lab.live.records import places, processes_of, remove_orphans, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import Machine, Recording, export_plan
+from storm_lab.live.trace_export import export_plan
 from storm_lab.model import Component, Subscription, Topology
 from storm_lab.model.cluster import Cluster, Node, Slot
 from storm_lab.workloads.build import build_trace
@@ -66,8 +66,14 @@ def submit_chain(storm: LiveStorm) -> None:
     code = {"spout": EmitRandomTexts(1, 60, 1), "bolt": Identity(50.0), "sink": CountById(20.0)}
     source = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
     plan = TopologyPlan(CHAIN, build_trace(CHAIN, code, version), {"spout": source})
-    recording = Recording(storm.new_folder("records"), time.monotonic_ns())
-    folder = export_plan(plan, version, Machine(machine_mhz()), recording, storm.new_folder("plan"))
+    folder = export_plan(
+        plan,
+        version,
+        storm.new_folder("plan"),
+        records=storm.new_folder("records"),
+        origin_ns=time.monotonic_ns(),
+        mhz=machine_mhz(),
+    )
     jar = player_jar(storm.release)
     storm.submit("chain", jar, SUBMIT_CLASS, str(folder))
 
