@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,6 +108,24 @@ class Lives:
         columns = {task: np.array(pairs, np.int64).T for task, pairs in stays.items()}
         return {task: (starts, workers) for task, (starts, workers) in columns.items()}
 
+    def decisions(self, origin_ns: int) -> Iterator[Decision]:
+        """Yield starts, states and ends of the workers as control events on the clock of a run."""
+        for worker in self.workers:
+            facts: dict[str, Any] = {"topology": worker.topology, "worker": worker.number}
+            actor, slot = f"worker:{worker.number}", str(worker.slot)
+            supervisor = f"supervisor:{worker.slot.node}"
+            yield Decision(worker.started_ns - origin_ns, supervisor, "start-worker", slot, "", facts)
+            own = [life for life in self.executors if life.worker is worker]
+            if own and worker.file is not None:
+                ready_ns = max(life.start_ns for life in own) - origin_ns
+                names = [str(life.executor) for life in own]
+                yield Decision(ready_ns, actor, "worker-ready", slot, "", facts | {"executors": names})
+            for time_ns, what, task in worker.file.notes if worker.file else ():
+                subject = next((str(e.executor) for e in own if task in e.executor.tasks), str(task))
+                yield Decision(time_ns - origin_ns, actor, what, subject, "", {"task": task})
+            if worker.ended_ns is not None:
+                yield Decision(worker.ended_ns - origin_ns, actor, "worker-ended", slot, "", facts)
+
     def distances(self) -> NDArray[np.int8]:
         """Return how far a tuple travels between each pair of workers, as indexes into `LOCALITY_NAMES`."""
         nodes = np.array([worker.slot.node for worker in self.workers])
@@ -118,14 +137,10 @@ class Lives:
 
 
 def lives_of(records: LiveRecords) -> Lives:
-    """Find where each executor ran.
+    """Find where each executor ran; `StormLabError` or `ValueError` if a record or file is not the player's.
 
     Executors of the topology's own components record when they are ready. Ackers do not: they are recognised
     by their threads. In a worker with neither, Nimbus's assignment to its slot decides.
-
-    Raises:
-        StormLabError: a worker has written a file, but its node is unknown.
-        ValueError: a file in the folders is not one of the player's.
     """
     spec = records.spec
     executors = {plan.topology.id: executors_of(plan.topology, spec.version) for plan in spec.topologies}
@@ -136,10 +151,8 @@ def lives_of(records: LiveRecords) -> Lives:
         own = executors[worker.topology]
         by_task = {task: executor for executor in own for task in executor.tasks}
         if worker.file is None:
-            lives += [
-                ExecutorLife(worker, executor, worker.started_ns, worker.ended_ns)
-                for executor in _assigned(worker, own, records.assignments)
-            ]
+            assigned = _assigned(worker, own, records.assignments)
+            lives += [ExecutorLife(worker, each, worker.started_ns, worker.ended_ns) for each in assigned]
             continue
         ready, closed = _own_executors(worker.file, by_task)
         threads = {key: name for window in worker.file.windows for key, name, _ in window.threads}
