@@ -19,19 +19,14 @@ from storm_lab.machine.options import examples, jobs_option
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.rstorm.recording import load_recordings
 
-_NEWEST = "2.8"
-
 
 def fitted_ranges() -> Ranges:
-    """Return the constants that the search varies, with their physical ranges.
-
-    They are those marked as fitted in the cost model.
-    """
+    """Return the constants that the cost model marks as fitted, with their physical ranges."""
     return {c.name: (c.low, c.high) for c in constants_of(CostModel()) if c.fitted}
 
 
 def _refuse_options_without_effect(live: bool) -> None:
-    """Refuse options that were given although only the other kind of calibration reads them."""
+    """Refuse options that only the other kind of calibration reads."""
     context = click.get_current_context()
     others = ("--rounds", "--seed") if live else ("--version", "--records", "--out")
     problem = "has no effect with --live" if live else "has no effect without --live"
@@ -101,7 +96,7 @@ def calibrate(
         # Only --live needs real Storm.
         from storm_lab.calibration.live_command import calibrate_live
 
-        calibrate_live(versions or (_NEWEST,), records, out, jobs)
+        calibrate_live(versions or ("2.8",), records, out, jobs)
         return
     if rounds:
         check_folder(constants_path().parent, field="data")

@@ -42,15 +42,13 @@ WEIGHTS: Mapping[Measure, float] = {
 """Weights of the logarithm of predicted over measured. Tails have causes that the emulator does not play."""
 
 PRIOR_WEIGHT = 0.1
-"""Penalty of a constant that is twice or half its assumed value: as much as an error of a tenth in one
-measure. Ten constants fit ten scenes in many ways, and these predict different values for all other scenes.
+"""Penalty of a constant at twice or half its assumed value: that of an error of a tenth in one measure. Ten
+constants fit ten scenes in many ways, and these predict different values for all other scenes.
 """
 LARGEST_ERROR = 1.0
 """Largest error, as a logarithm; larger ones count the same, as does a scene without a prediction."""
 SOFT_L1_SCALE = 0.2
-"""Error above which residuals grow more slowly than the error. A scene that the emulator cannot play must not
-decide the costs of all others.
-"""
+"""Larger errors count less, so that a scene that the emulator cannot play does not decide all costs."""
 
 
 def residuals(row: Row) -> list[float]:
@@ -76,9 +74,7 @@ def softened(error: float) -> float:
 
 
 PLAYED = (CALIBRATION, "bare", "calls")
-"""Sittings that are played to calibrate a machine: light load, and floods of one worker, which separate the
-cost of code from that of waits.
-"""
+"""Played to calibrate a machine: light load, and floods of one worker, which separate code from waits."""
 _FITTED_ON = (*PLAYED, "waiting", "light", "flood", "load")
 """Sittings used for a fit if their runs exist already."""
 
@@ -94,8 +90,7 @@ _FITTED = (
     "warm_up_calls",
     "warm_up_factor",
 )
-_FITTED_BEFORE_2 = ("consumer_wake_us",)
-_FITTED_FROM_2 = ("look_us",)
+"""Fitted for every generation; also `consumer_wake_us` before 2.0, and `look_us` from 2.0 on."""
 _PRIOR: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
@@ -106,10 +101,9 @@ _PRIOR: Values = {
     "warm_up_calls": 4_000.0,
     "warm_up_factor": 15.0,
 }
-"""Values that a machine's constants are assumed to have before its scenes are known, where they differ from
-the defaults. They are near what threads of live Storm 0.9.2 took by their own CPU clocks and counts of runs
-(docs/live-suite.md). Half of all work of their compilers was done after some 14,000 calls, so a seventh after
-4,000. A search begins here, unless an earlier one has found values.
+"""Values that a machine's constants are assumed to have, where they differ from the defaults: near what
+threads of live Storm 0.9.2 took by their own CPU clocks. Half of the work of compilers was done after some
+14,000 calls, so a seventh after 4,000. A search begins here, unless an earlier one has found values.
 """
 _FIXED: Values = {
     "switch_us": 0.0,
@@ -118,24 +112,18 @@ _FIXED: Values = {
     "cold_cache_us": 120.0,
     "process_penalty": SUITE_COST.process_penalty,
 }
-"""No context switch per burst: `consumer_wake_us` is the cost of a thread's run and includes the switch of
-the wake. Threads run one after another, in turns as in Linux since 6.6 on two cores. The cost of cold caches
-is best for the calibrating scenes of all recorded machines together. Further processes cost what they do in
-the suite.
+"""No context switch per burst: `consumer_wake_us` includes the switch of the wake. Turns are those of Linux
+since 6.6 on two cores. The cost of cold caches is best for the calibrating scenes of all recorded machines.
 """
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
-"""Also fitted where a log is written: the cost of its lines, and of writing to other workers, which R-Storm's
-topologies do over more connections than any scene of the other sittings.
-"""
+"""Also fitted where a log is written: its lines, and writing to other workers over very many connections."""
 _C1_FACTOR = 2.5
-"""Expected cost of code from the first compiler, relative to code from both; fitted to floods of 0.9.2 on two
-machines: 2.4 and 4.1.
-"""
+"""Expected cost of code from the first compiler, relative to both; fitted on two machines: 2.4 and 4.1."""
 _C1_CALLS = 200.0
 """Calls after which HotSpot's first compiler compiles a method (Tier3InvocationThreshold of Java 17)."""
 _UPPER_LIMITS = {**{c.name: c.high for c in constants_of(CostModel())}, "wake_us": 20.0}
-"""On idle cores, the median time until a woken thread runs is 10 to 20 us, by a trace of the scheduler under
-real Storm 0.9.2. Longer times form a second minimum of the fit, in which a spout sleeps once too often.
+"""By a trace of the scheduler a woken thread runs after 10 to 20 us on idle cores. Longer times form a second
+minimum of the fit, in which a spout sleeps once too often.
 """
 
 
@@ -172,20 +160,16 @@ def _ranges(names: Sequence[str]) -> Ranges:
 
 
 def fit_live(
-    recorded: Sequence[Recorded],
-    generation: str,
-    known: Values | None = None,
-    *,
-    jobs: int = 2,
+    recorded: Sequence[Recorded], generation: str, known: Values | None = None, *, jobs: int = 2
 ) -> LiveFit:
-    """Fit a generation's constants to its recorded runs; a progress bar shows how far it is.
+    """Fit a generation's constants to its recorded runs, ``jobs`` sittings at a time, with a progress bar.
 
-    The search begins at ``known`` values, which an earlier one may have found; ``jobs`` sittings are played
-    at a time. Raises `UserError` if no calibrating scene is usable.
+    The search begins at ``known`` values, if an earlier one has found any. Raises `UserError` if no
+    calibrating scene is usable.
     """
     own = fitted_on(recorded, generation)
-    separate = _FITTED_FROM_2 if find_release(generation).storm >= V2_0_0 else _FITTED_BEFORE_2
-    ranges = _ranges((*_FITTED, *separate))
+    idle = "look_us" if find_release(generation).storm >= V2_0_0 else "consumer_wake_us"
+    ranges = _ranges((*_FITTED, idle))
     prior = _start_values(ranges, _PRIOR)
     start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
     return _fit(f"Storm {generation}", own, generation, start, ranges, prior, jobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,40 +35,27 @@ compilers, and by the first one alone, which begins much earlier.
 class Measurements:
     """Constants that recorded runs measure, on a core of the reference clock; None where no run does.
 
-    ``housekeeping`` are the cores that a worker's housekeeping takes, ``separate_waits_per_s`` the ends of
-    waits in it that the emulator plays separately.
+    ``separate_waits_per_s`` are the ends of waits in a worker's housekeeping that the emulator plays
+    separately; ``idle_jvm_share`` still includes them.
     """
 
-    jvm_start_cpu_s: float | None
-    compile_s: float | None
-    housekeeping: float | None
+    constants: Mapping[str, float | None]
     separate_waits_per_s: float
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The constants that no run measures."""
-        found = {
-            "jvm_start_cpu_s": self.jvm_start_cpu_s,
-            "compile_s": self.compile_s,
-            "idle_jvm_share": self.housekeeping,
-        }
-        return tuple(name for name, value in found.items() if value is None)
+        return tuple(name for name, value in self.constants.items() if value is None)
 
     def added_to(self, values: Values) -> Values:
         """Return the values with the measured ones, limited to their ranges and rounded to three digits."""
-        measured = {}
-        if self.jvm_start_cpu_s is not None:
-            measured["jvm_start_cpu_s"] = self.jvm_start_cpu_s
-        if self.compile_s is not None:
-            measured["compile_s"] = self.compile_s
-        if self.housekeeping is not None:
+        measured = {name: value for name, value in self.constants.items() if value is not None}
+        if "idle_jvm_share" in measured:
             played_cores = values.get("consumer_wake_us", 0.0) * self.separate_waits_per_s / 1e6
-            measured["idle_jvm_share"] = max(0.0, self.housekeeping - played_cores)
+            measured["idle_jvm_share"] = max(0.0, measured["idle_jvm_share"] - played_cores)
         highest = {constant.name: constant.high for constant in constants_of(CostModel())}
-        return {
-            **values,
-            **{name: min(highest[name], float(f"{value:.3g}")) for name, value in measured.items()},
-        }
+        limited = {name: min(highest[name], float(f"{value:.3g}")) for name, value in measured.items()}
+        return {**values, **limited}
 
 
 def measurements_of(own: Sequence[Recorded]) -> Measurements:
@@ -82,12 +69,21 @@ def measurements_of(own: Sequence[Recorded]) -> Measurements:
         if each.start_cpu_s is not None
     ]
     compiled_s = compiler_seconds([tables for _, tables in pairs], c1_only=own[0].sitting.c1_only)
-    share = housekeeping_share(pairs, alone=storm < V1_0_0)
+    # Before 1.0 only workers without connections count: the emulator plays timers of connections separately.
+    share = _median(
+        [
+            share
+            for recorded, tables in pairs
+            for share in tables.housekeeping_shares(calibrating(recorded), alone=storm < V1_0_0)
+        ]
+    )
     return Measurements(
-        jvm_start_cpu_s=float(np.median(starts_s)) if starts_s else None,
-        compile_s=None if compiled_s is None else compiled_s * to_reference,
-        housekeeping=None if share is None else share * to_reference,
-        separate_waits_per_s=next((waits for before, waits in _SEPARATE_WAITS_PER_S if storm < before), 0.0),
+        {
+            "jvm_start_cpu_s": _median(starts_s),
+            "compile_s": None if compiled_s is None else compiled_s * to_reference,
+            "idle_jvm_share": None if share is None else share * to_reference,
+        },
+        next((waits for before, waits in _SEPARATE_WAITS_PER_S if storm < before), 0.0),
     )
 
 
@@ -103,26 +99,15 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
 def compiler_seconds(runs: Sequence[RunTables], *, c1_only: bool = False) -> float | None:
     """Return the CPU of compilers in a worker from its first tuple on, in s: the median over workers.
 
-    Workers count if their topology has executed `_COMPILED_AFTER` tuples, or with the first compiler alone
-    `_C1_COMPILED_AFTER`; None if there are none.
+    Workers count if their topology's code has been compiled (with ``c1_only``, by the first compiler alone);
+    None if there are none.
     """
     least = _C1_COMPILED_AFTER if c1_only else _COMPILED_AFTER
-    found = [seconds for tables in runs for seconds in tables.compiler_seconds(least)]
-    return float(np.median(found)) if found else None
+    return _median([seconds for tables in runs for seconds in tables.compiler_seconds(least)])
 
 
-def housekeeping_share(runs: Sequence[tuple[Recorded, RunTables]], *, alone: bool) -> float | None:
-    """Return the cores that a worker's housekeeping takes: the median over calibrating scenes, if any.
-
-    With ``alone``, only workers without connections count: the emulator plays the timers of connections
-    separately.
-    """
-    found = [
-        share
-        for recorded, tables in runs
-        for share in tables.housekeeping_shares(calibrating(recorded), alone=alone)
-    ]
-    return float(np.median(found)) if found else None
+def _median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None
 
 
 def calibrating(recorded: Recorded) -> tuple[Scene, ...]:

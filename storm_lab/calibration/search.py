@@ -1,13 +1,12 @@
 """Search for constants within their physical ranges: least squares with finite differences.
 
-Each round first moves every constant a little on its own and so estimates the slope of the residuals. It then
-tries a few steps to the least squares of this linear model, with more and less damping. The next round begins
-at the best of all points tried, with smaller moves.
+Each round moves every constant a little on its own, which gives the slope of the residuals, and then tries a
+few steps to the least squares of this linear model, with more and less damping. The next round begins at the
+best of all points tried, with smaller moves.
 
-The emulator is not a smooth function: latencies under a spout that sleeps change in steps, and the queues
-that fill in a flooded topology change abruptly at some point. The first moves are therefore wide, and only
-points that were played are accepted. The search is deterministic: constants are rounded to three digits
-before they are tried.
+The emulator is not a smooth function, as latencies and full queues change in steps. So the first moves are
+wide, and only points that were played are accepted. Constants are rounded to three digits before they are
+tried, which makes the search deterministic.
 """
 
 from __future__ import annotations
