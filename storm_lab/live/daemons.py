@@ -17,16 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from storm_lab.errors import StormLabError
-from storm_lab.live.hosts import Host
+from storm_lab.live.hosts import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT, Host
 from storm_lab.live.processes import MARK
 from storm_lab.live.releases import Release
 from storm_lab.model.cluster import Node
 from storm_lab.model.version import V1_0_0, V2_0_0
-
-ZOOKEEPER_PORT = 2181
-NIMBUS_PORT = 6627
-SUPERVISOR_PORT = 6628
-"""Thrift port of a supervisor (since 2.0)."""
 
 MASTER_HEAP_MB = 256
 DAEMON_HEAP_MB = 128

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import hierarchies
-from storm_lab.live.daemons import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
+from storm_lab.live.hosts import NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT
 from storm_lab.live.jars import (
     cache_folder,
     central_of,

@@ -15,9 +15,6 @@ from storm_lab.errors import StormLabError
 from storm_lab.live.daemons import (
     DAEMON_HEAP_MB,
     MASTER_HEAP_MB,
-    NIMBUS_PORT,
-    SUPERVISOR_PORT,
-    ZOOKEEPER_PORT,
     Daemon,
     Installation,
     Java,
@@ -27,8 +24,7 @@ from storm_lab.live.daemons import (
     supervisor_settings,
     zookeeper_cfg,
 )
-from storm_lab.live.hosts import MASTER
-from storm_lab.live.make_hosts import Hosts
+from storm_lab.live.hosts import MASTER, NIMBUS_PORT, SUPERVISOR_PORT, ZOOKEEPER_PORT, Hosts
 from storm_lab.live.processes import listens
 from storm_lab.live.records import Place
 from storm_lab.live.releases import Release

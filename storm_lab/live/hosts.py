@@ -5,22 +5,29 @@ Every node of the `Cluster` becomes a host. One more, `MASTER`, is for ZooKeeper
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from storm_lab.errors import UserError
-from storm_lab.live.cgroups import PERIOD_US, CpuUse, Group
-from storm_lab.live.netns import RUN
+from storm_lab.errors import StormLabError, UserError
+from storm_lab.live.cgroups import PERIOD_US, SLICE_US, CpuUse, Group, hierarchies, set_slice, slice_us
+from storm_lab.live.netns import RUN, Network, why_no_namespaces
+from storm_lab.live.processes import NOBODYS_ADDRESS, listens
+from storm_lab.live.records import Place
 from storm_lab.machine.facts import usable_cores, values_of
 from storm_lab.model.checks import check_number
-from storm_lab.model.cluster import Cluster
+from storm_lab.model.cluster import Cluster, Node
 
 MASTER = "master"
 """Name of the host of ZooKeeper and Nimbus."""
+
+ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT = 2181, 6627, 6628
+"""Ports that Storm's daemons listen on; that of supervisors since 2.0."""
 
 MACHINE_SHARE = 0.9
 """Largest part of the machine's cores that a cluster may use: the kernel's own threads need the rest.
@@ -29,11 +36,7 @@ Source: on two cores a group without this cap starved kernel workers until ZooKe
 """
 
 WEIGHT = 1000
-"""CPU weight of a cluster (1 to 10,000); every other program on the machine has 100.
-
-Ten times the usual weight suffices to take precedence over a few other programs. A program with a negative
-nice value has up to 8,700.
-"""
+"""CPU weight of a cluster (1 to 10,000): it takes precedence over a few other programs, which have 100."""
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -41,6 +44,7 @@ HostKind = Literal["auto", "namespaces", "loopback"]
 
 _LEAST_MEMORY_MB = 512
 """With less memory a supervisor (about 150 MB), a worker and its log writer do not fit together."""
+_MOST_NODES, _MOST_LATENCY_US = 200, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,8 @@ class HostOptions:
             of this machine. None means 1, or the same smaller part for all nodes if they do not fit on the
             machine.
         limit_cpu: whether nodes get CPU quotas.
-        pinned: each node gets as many cores of the machine as it has, and no others, instead of a quota.
-            Processes under a quota stand still for most of each period, and then find more work waiting than
-            they would on a core of their own.
+        pinned: each node gets as many cores of the machine as it has, instead of a quota, under which
+            processes stand still for most of each period and then find more work waiting.
         weight: the cluster's CPU weight beside other programs, of which each has 100.
         latency_us: latency added one way between any two hosts.
         rack_latency_us: further latency between racks.
@@ -107,9 +110,7 @@ class Host:
 
     def memory_kills(self) -> int:
         """Return how many of its processes were killed for using too much memory; 0 if it is not counted."""
-        if self.group is None or "memory" not in self.group.controllers:
-            return 0
-        return self.group.memory_kills()
+        return self.group.memory_kills() if self.group and "memory" in self.group.controllers else 0
 
 
 _ENTER = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 125; shift; done; shift; exec "$@"'
@@ -120,7 +121,7 @@ def cpu_quotas(cluster: Cluster, options: HostOptions) -> dict[str, float]:
     clock = machine_mhz()
     cores = MACHINE_SHARE * usable_cores()
     wanted = {node.id: node.capacity_mhz / clock for node in cluster.nodes}
-    scale = options.cpu_scale if options.cpu_scale is not None else min(1.0, cores / sum(wanted.values()))
+    scale = min(1.0, cores / sum(wanted.values())) if options.cpu_scale is None else options.cpu_scale
     return {name: share * scale for name, share in wanted.items()}
 
 
@@ -146,9 +147,8 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
     if not cluster.nodes:
         raise UserError("has no nodes", field="cluster", remedy="give it at least one")
     if MASTER in (node.id for node in cluster.nodes):
-        raise UserError(
-            "is reserved for the host of Nimbus", field="node", value=MASTER, remedy="choose another name"
-        )
+        message = "is reserved for the host of Nimbus"
+        raise UserError(message, field="node", value=MASTER, remedy="choose another name")
     if len(cluster.nodes) > _MOST_NODES:
         raise UserError(f"must have at most {_MOST_NODES} nodes", field="cluster", value=len(cluster.nodes))
     if options.cpu_scale is not None and not options.cpu_scale > 0:
@@ -163,13 +163,186 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
         raise UserError(message, field="cores of all nodes", value=wanted, remedy="pin a smaller cluster")
     for node in cluster.nodes:
         if node.memory_mb < _LEAST_MEMORY_MB:
-            raise UserError(
-                "not enough for a supervisor and a worker",
-                field=f"memory_mb of node {node.id}",
-                value=node.memory_mb,
-                remedy=f"give it at least {_LEAST_MEMORY_MB}",
+            field, remedy = f"memory_mb of node {node.id}", f"give it at least {_LEAST_MEMORY_MB}"
+            message = "not enough for a supervisor and a worker"
+            raise UserError(message, field=field, value=node.memory_mb, remedy=remedy)
+
+
+class Hosts:
+    """All hosts of a cluster: one for each node, and `MASTER`."""
+
+    def __init__(self, place: Place, cluster: Cluster) -> None:
+        self._place = place
+        self._cluster = cluster
+        self._hosts: dict[str, Host] = {}
+        self.unrealised: tuple[str, ...] = ()
+        """Parts of the description that this machine could not realise, one line each."""
+
+    def host(self, name: str) -> Host:
+        """Return the host of that name."""
+        return self._hosts[name]
+
+    def make(self) -> None:
+        """Make the hosts. Everything that is made can be found by the token of the cluster's record."""
+        raise NotImplementedError
+
+    def apply_quotas(self) -> None:
+        """Put the CPU quotas into force, if there are any; starting daemons under them would take minutes."""
+
+    def release(self) -> None:
+        """Release what this process holds for them; the rest is removed by the cluster's token."""
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        """Cut a host off from another one, or from all others if None, or reconnect them."""
+        raise NotImplementedError
+
+
+def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
+    """Return hosts of the kind that options and machine allow, not made yet; `UserError` if there is none."""
+    if options.kind == "loopback":
+        return _LoopbackHosts(place, cluster, "as requested")
+    why = why_no_namespaces()
+    if why is None:
+        return _NamespaceHosts(place, cluster, options)
+    if options.kind == "namespaces":
+        message = f"network namespaces cannot be created: {why}"
+        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or use loopback")
+    return _LoopbackHosts(place, cluster, f"network namespaces cannot be created: {why}")
+
+
+class _LoopbackHosts(Hosts):
+    """Hosts that are only addresses: 127.77.x.y, x for the cluster, y for the host (254 is not used)."""
+
+    def __init__(self, place: Place, cluster: Cluster, why: str) -> None:
+        super().__init__(place, cluster)
+        self._claim: socket.socket | None = None
+        self.unrealised = (f"CPU, memory and links of nodes (plain processes on loopback, {why})",)
+
+    def make(self) -> None:
+        _check_ports(self._cluster)
+        net = self._claim_net()
+        names = [MASTER, *(node.id for node in self._cluster.nodes)]
+        self._hosts = {name: Host(name, f"127.77.{net}.{index + 1}") for index, name in enumerate(names)}
+
+    def _claim_net(self) -> int:
+        """Return an x of 127.77.x.y that no other cluster uses, of whichever user."""
+        for net in range(1, 255):
+            claim = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            try:
+                # Held while this process lives; later the ZooKeeper of a cluster left running shows its use.
+                claim.bind((f"127.77.{net}.254", ZOOKEEPER_PORT))
+            except OSError:
+                claim.close()
+                continue
+            if not listens(os.getpid(), ZOOKEEPER_PORT, f"127.77.{net}.1"):
+                self._claim = claim
+                return net
+            claim.close()
+        raise UserError("254 clusters already run on loopback", remedy="end one: storm-lab live down")
+
+    def release(self) -> None:
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        message = "plain processes on loopback have no links to cut"
+        remedy = "run as a user who may create network namespaces (root)"
+        raise UserError(message, field="node", value=one, remedy=remedy)
+
+
+def _check_ports(cluster: Cluster) -> None:
+    """Refuse ports that other programs use at all addresses of the machine; `UserError` names the first."""
+    workers = {port for node in cluster.nodes for port in node.ports}
+    for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
+        if listens(os.getpid(), port, NOBODYS_ADDRESS):
+            message = "another program uses this port at all addresses of the machine"
+            remedy = "end that program, or use network namespaces (as root)"
+            raise UserError(message, field="port", value=port, remedy=remedy)
+
+
+class _NamespaceHosts(Hosts):
+    """Hosts that are network namespaces, in control groups if there are any."""
+
+    def __init__(self, place: Place, cluster: Cluster, options: HostOptions) -> None:
+        super().__init__(place, cluster)
+        self._options = options
+        self._network = Network(place.record.token)
+
+    def make(self) -> None:
+        cluster_group = Group.of_cluster(self._place.record.token, hierarchies())
+        self._place.note(cgroups=tuple(map(str, cluster_group.folders)))
+        controllers = cluster_group.controllers
+        why_none = "" if controllers else "this process may not create control groups"
+        try:
+            cluster_group.make()
+        except OSError as error:
+            why_none = f"control groups cannot be created: {error.strerror}"
+        missing = [f"CPU and memory of nodes ({why_none})"] if why_none else []
+        limits = self._options.limit_cpu and not self._options.pinned
+        quotas = cpu_quotas(self._cluster, self._options) if limits and not why_none else {}
+        free_cores = sorted(os.sched_getaffinity(0))
+        if "cpu" in controllers and not why_none:
+            cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
+            cluster_group.weigh(self._options.weight)
+        self._network.make()
+        rack = self._cluster.nodes[0].rack
+        for index, node in enumerate((None, *self._cluster.nodes)):
+            name = MASTER if node is None else node.id
+            group = None if why_none else cluster_group.make_host(f"host{index}")
+            address = f"10.77.{index // 250}.{index % 250 + 1}"
+            namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
+            speed_mbps = 0.0 if node is None else node.nic_mbps
+            missing += self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
+            if node is not None and group is not None:
+                missing += _limit_memory(group, node)
+                if "cpu" not in controllers:
+                    missing.append("CPU of nodes (no control group for it)")
+            period_us = PERIOD_US
+            if node is not None and node.cpu_quota is not None:
+                period_us = round(node.quota_period_ms * 1000)
+            own_cores: tuple[int, ...] = ()
+            if node is not None and self._options.pinned:
+                own_cores, free_cores = tuple(free_cores[: node.cores]), free_cores[node.cores :]
+            self._hosts[name] = Host(
+                name,
+                address,
+                namespace,
+                group,
+                cores=quotas.get(name),
+                period_us=period_us,
+                visible_cores=node.cores * node.threads_per_core if node is not None and limits else None,
+                own_cores=own_cores,
             )
+        for name in self._cluster.racks:
+            missing += self._network.shape_rack(name, self._options.rack_latency_us)
+        self.unrealised = tuple(dict.fromkeys(missing))
+
+    def apply_quotas(self) -> None:
+        held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
+        for host, cores in held:
+            if host.group is not None and "cpu" in host.group.controllers:
+                host.group.limit_cpu(cores, host.period_us)
+        before = slice_us()
+        if held and before is not None and before > SLICE_US:
+            self._place.note(quota_slice_us=before)
+            if not set_slice(SLICE_US):
+                self._place.note(quota_slice_us=None)
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        if other is None:
+            self._network.set_link(str(self._hosts[one].namespace), up)
+            return
+        for here, there in ((one, other), (other, one)):
+            namespace = str(self._hosts[here].namespace)
+            self._network.set_path(namespace, self._hosts[there].address, up)
 
 
-_MOST_NODES = 200
-_MOST_LATENCY_US = 1_000_000
+def _limit_memory(group: Group, node: Node) -> tuple[str, ...]:
+    if "memory" not in group.controllers:
+        return ("memory of nodes (no control group for it)",)
+    try:
+        group.limit_memory(node.memory_mb)
+    except OSError as error:
+        raise StormLabError(f"memory limit of node {node.id}: {error.strerror}") from error
+    return ()

@@ -13,10 +13,9 @@ from storm_lab.errors import StormLabError, UserError, check_known
 from storm_lab.live.daemons import Java
 from storm_lab.live.doctor import check_machine
 from storm_lab.live.fleet import Fleet
-from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, Hosts, check_hosts, make_hosts
 from storm_lab.live.jars import fetch_jars
 from storm_lab.live.java_build import build_jar, player_jar, read_sources
-from storm_lab.live.make_hosts import Hosts, make_hosts
 from storm_lab.live.processes import LiveWorker, command_line, end_all, find_workers, kill, signals_deferred
 from storm_lab.live.records import Place, processes_of, remove_cluster, remove_orphans
 from storm_lab.live.releases import find_release

@@ -12,10 +12,8 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.live import hosts, records
-from storm_lab.live import make_hosts as kinds
 from storm_lab.live.cgroups import SLICE_US, set_slice, slice_us
-from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz
-from storm_lab.live.make_hosts import make_hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz, make_hosts
 from storm_lab.live.records import Place, remove_cluster
 from storm_lab.model.cluster import Cluster, Node
 
@@ -61,9 +59,9 @@ def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monke
     limits: list[float] = []
     group = Mock(folders=(), controllers={"cpu": None}, limit_cpu=limits.append)
     group.make_host.return_value = group
-    monkeypatch.setattr(kinds.Group, "of_cluster", lambda token, found: group)
-    monkeypatch.setattr(kinds, "hierarchies", dict)
-    made = kinds._NamespaceHosts(place, cluster(1, 2), HostOptions())
+    monkeypatch.setattr(hosts.Group, "of_cluster", lambda token, found: group)
+    monkeypatch.setattr(hosts, "hierarchies", dict)
+    made = hosts._NamespaceHosts(place, cluster(1, 2), HostOptions())
     made._network = Mock(**{"shape_host.return_value": (), "shape_rack.return_value": ()})
     made.make()
     assert limits == [pytest.approx(1.8)]
@@ -126,10 +124,10 @@ def test_quotas_use_small_slices_while_the_cluster_exists(
 ):
     file = tmp_path / "slice"
     file.write_text("5000\n")
-    for module in (kinds, records):
+    for module in (hosts, records):
         monkeypatch.setattr(module, "set_slice", lambda us: set_slice(us, file))
-    monkeypatch.setattr(kinds, "slice_us", lambda: slice_us(file))
-    free, held = (kinds._NamespaceHosts(place, cluster(1), HostOptions()) for _ in range(2))
+    monkeypatch.setattr(hosts, "slice_us", lambda: slice_us(file))
+    free, held = (hosts._NamespaceHosts(place, cluster(1), HostOptions()) for _ in range(2))
     free._hosts = {"n0": Host("n0", "10.77.0.2")}
     held._hosts = {"n0": Host("n0", "10.77.0.2", cores=0.5)}
     free.apply_quotas()
@@ -138,7 +136,7 @@ def test_quotas_use_small_slices_while_the_cluster_exists(
     assert slice_us(file) == SLICE_US
     # A second cluster finds small slices and must not reset them.
     other = Place.make("2.8.3")
-    second = kinds._NamespaceHosts(other, cluster(1), HostOptions())
+    second = hosts._NamespaceHosts(other, cluster(1), HostOptions())
     second._hosts = held._hosts
     second.apply_quotas()
     remove_cluster(other)
@@ -163,7 +161,7 @@ def test_two_clusters_on_loopback_never_share_an_address(place: Place):
 def test_without_network_namespaces_a_cluster_falls_back_and_says_why(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(kinds, "why_no_namespaces", lambda: "Operation not permitted")
+    monkeypatch.setattr(hosts, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be created: Operation not permitted" in made.unrealised[0]
     with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or use loopback"):
