@@ -2,7 +2,7 @@
 
 A cluster has one group, ``storm-lab-<token>``, with a group for each host in it. With version 1 there is such
 a tree for each controller (cpu, cpuacct, memory), with version 2 one for all. With version 1 a group is made
-under the group of this process, so that a limit on this process is a limit on the cluster too.
+under that of this process, whose limits then apply to the cluster too.
 """
 
 from __future__ import annotations
@@ -18,19 +18,15 @@ from pathlib import Path
 from storm_lab.machine.facts import lines_of
 
 PERIOD_US = 20_000
-"""Default period of quotas: 20 ms.
-
-Short compared with a window of measurement, long compared with a time slice of the kernel.
-"""
+"""Default period of quotas: short compared with a window of measurement, long compared with a time slice."""
 
 SLICE_US = 500
-"""Slices in which Linux hands a quota out to the cores while hosts run under quotas: a tenth of the smallest
-quota of the live suite.
+"""Slices in which Linux hands a quota out to the cores while hosts run under quotas, machine-wide: a tenth of
+the smallest quota of the live suite.
 
-A core takes a complete slice of a quota at a time (5 ms by default). If that is nearly all of a period's
-quota, one core runs, and threads with work on the other cores stand still until the next period. No smaller
-machine behaves like this. The length is set machine-wide. The cluster's record keeps the former one, which is
-restored when the cluster ends.
+If a slice (5 ms by default) is nearly all of a period's quota, one core takes it, and threads with work on
+the others stand still until the next period, as on no smaller machine. The cluster's record keeps the former
+length, which is restored when the cluster ends.
 """
 
 _SLICE = Path("/proc/sys/kernel/sched_cfs_bandwidth_slice_us")
@@ -68,9 +64,8 @@ def hierarchies(mounts: Path = _MOUNTS, own: Path = _OWN) -> tuple[Hierarchy, ..
     own_paths = _own_paths(own)
     for kind, point, options in _cgroup_mounts(mounts):
         if kind == "cgroup":
-            names = frozenset(options) & frozenset(_V1)
+            version, names = 1, frozenset(options) & frozenset(_V1)
             path = own_paths.get(next(iter(names), ""), "/")
-            version = 1
         else:
             version, path = 2, "/"
             names = frozenset(" ".join(lines_of(point / "cgroup.controllers")).split()) & frozenset(_V2)
@@ -142,10 +137,8 @@ class Group:
 
     def weigh(self, weight: int) -> None:
         """Set the CPU weight against the rest of the machine, up to 10,000; other programs have 100."""
-        if self._version == 2:
-            self._set("cpu.weight", weight)
-        else:
-            self._set("cpu.shares", weight * 1024 // 100)
+        name, value = ("cpu.weight", weight) if self._version == 2 else ("cpu.shares", weight * 1024 // 100)
+        self._set(name, value)
 
     def limit_memory(self, megabytes: float) -> None:
         """Limit the members' total memory, in MB of 2^20 bytes, without swapping."""

@@ -28,11 +28,6 @@ DAEMON_HEAP_MB = 128
 """Heaps of Nimbus, and of ZooKeeper and each supervisor; clusters of this size have 30 to 60 MB live."""
 
 
-_SCHEDULER_CLASS = "stormlab.BridgeScheduler"
-_SOCKET_KEY = "storm.lab.scheduler.socket"
-"""Nimbus's setting for the socket at which its scheduler asks (BridgeScheduler.java)."""
-
-
 def common_settings(release: Release, master: str, settings: Mapping[str, object]) -> dict[str, object]:
     """Return the common keys of every ``storm.yaml`` of a cluster; `settings` take precedence."""
     flags = " ".join(release.java_flags)
@@ -57,11 +52,12 @@ def common_settings(release: Release, master: str, settings: Mapping[str, object
 def nimbus_settings(
     common: Mapping[str, object], address: str, folder: Path, socket: Path | None
 ) -> dict[str, object]:
-    """Return ``storm.yaml`` of Nimbus, whose scheduler asks at a socket if there is one."""
-    found: dict[str, object] = {"storm.local.hostname": address, "storm.local.dir": str(folder)}
+    """Return ``storm.yaml`` of Nimbus; BridgeScheduler.java asks at the socket, if there is one."""
+    found = {**common, "storm.local.hostname": address, "storm.local.dir": str(folder)}
     if socket is not None:
-        found |= {"storm.scheduler": _SCHEDULER_CLASS, _SOCKET_KEY: str(socket)}
-    return dict(common) | found
+        found["storm.scheduler"] = "stormlab.BridgeScheduler"
+        found["storm.lab.scheduler.socket"] = str(socket)
+    return found
 
 
 def supervisor_settings(
@@ -73,7 +69,8 @@ def supervisor_settings(
     worker_flags: str = "",
 ) -> dict[str, object]:
     """Return ``storm.yaml`` of a node's supervisor, which starts its workers with ``worker_flags``."""
-    found: dict[str, object] = {
+    found = {
+        **common,
         "storm.local.hostname": address,
         "storm.local.dir": str(folder),
         "supervisor.slots.ports": list(node.ports),
@@ -84,7 +81,7 @@ def supervisor_settings(
         found["supervisor.memory.capacity.mb"] = node.offer.memory_mb
     if release.storm >= V2_0_0:
         found["supervisor.thrift.port"] = SUPERVISOR_PORT
-    return dict(common) | found
+    return found
 
 
 def storm_yaml(settings: Mapping[str, object]) -> str:
@@ -252,29 +249,21 @@ class Installation:
         extra: Sequence[Path] = (),
     ) -> list[str]:
         """Return the command that runs a class of Storm's jars, or of `extra` ones, on this host."""
-        class_path = [str(self.home / "lib" / "*"), str(self.conf), *map(str, extra)]
-        layout = self.home / self._release.log_system / "cluster.xml"
+        program = str(self._java.home / "bin" / "java")
+        class_path = os.pathsep.join([str(self.home / "lib" / "*"), str(self.conf), *map(str, extra)])
         log_system = "log4j" if self._release.log_system == "log4j2" else "logback"
-        return self._host.command(
-            [
-                str(self._java.home / "bin" / "java"),
-                *_DAEMON_FLAGS,
-                *self._java.flags(self._host),
-                *self._release.java_flags,
-                f"-Dstorm.home={self.home}",
-                f"-Dstorm.log.dir={self.logs}",
-                f"-Djava.io.tmpdir={self.scratch}",
-                f"-Dlogfile.name={name}.log",
-                "-Dstorm.conf.file=",
-                "-Dstorm.options=",
-                f"-D{log_system}.configurationFile={layout}",
-                *flags,
-                "-cp",
-                os.pathsep.join(class_path),
-                main,
-                *arguments,
-            ]
-        )
+        properties = {
+            "storm.home": self.home,
+            "storm.log.dir": self.logs,
+            "java.io.tmpdir": self.scratch,
+            "logfile.name": f"{name}.log",
+            "storm.conf.file": "",
+            "storm.options": "",
+            f"{log_system}.configurationFile": self.home / self._release.log_system / "cluster.xml",
+        }
+        given = [f"-D{key}={value}" for key, value in properties.items()]
+        own = [*_DAEMON_FLAGS, *self._java.flags(self._host), *self._release.java_flags, *given, *flags]
+        return self._host.command([program, *own, "-cp", class_path, main, *arguments])
 
     def start(self, name: str, command: Sequence[str]) -> Daemon:
         """Start a daemon with its output among the logs; `StormLabError` if its program does not exist."""
@@ -290,8 +279,7 @@ class Installation:
     def run(self, name: str, command: Sequence[str], seconds: float, failure: str) -> None:
         """Run a program to its end, for at most ``seconds``; its output goes to a file among the logs.
 
-        Raises:
-            StormLabError: it has failed; the message begins with ``failure`` and quotes its last output.
+        Raises `StormLabError` if it fails; the message begins with ``failure`` and quotes its last output.
         """
         output = self.logs / f"{name}.out"
         with output.open("wb") as sink:

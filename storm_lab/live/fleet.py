@@ -31,8 +31,6 @@ from storm_lab.live.releases import Release
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.version import V2_0_0
 
-_CONTROL_CLASS = "stormlab.Control"
-
 READY_SECONDS = 180.0
 """Longest duration of a step of the start: 10 s is common, and 70 s have been seen on a busy machine."""
 
@@ -91,11 +89,8 @@ class Fleet:
         settings = master.conf / "zoo.cfg"
         settings.write_text(zookeeper_cfg(address, data), encoding="utf-8")
         # Switch off its admin server, and its JMX beans that look for an old log4j.
-        flags = [
-            f"-Xmx{DAEMON_HEAP_MB}m",
-            "-Dzookeeper.admin.enableServer=false",
-            "-Dzookeeper.jmx.log4j.disable=true",
-        ]
+        off = ["-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true"]
+        flags = [f"-Xmx{DAEMON_HEAP_MB}m", *off]
         command = master.java("zookeeper", self._release.zookeeper_main, [str(settings)], flags=flags)
         return master.start("zookeeper", command)
 
@@ -183,7 +178,7 @@ class ControlClient:
         self._errors = place.logs / "control.out"
         with self._errors.open("ab") as sink:
             self._process = subprocess.Popen(
-                place.java("control", _CONTROL_CLASS, extra=[jar]),
+                place.java("control", "stormlab.Control", extra=[jar]),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=sink,

@@ -1,8 +1,7 @@
 """Measures how long a message takes between two hosts of a cluster, and between two processes of one host.
 
 The result is half of a round trip of small messages over TCP between two programs that poll their sockets all
-the time (`echo`). It excludes the time to wake a thread, which is a constant of its own. Python's share of it
-is about 1 us.
+the time (`echo`). It excludes the time to wake a thread; Python's share of it is about 1 us.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from storm_lab.errors import StormLabError
@@ -28,10 +26,7 @@ _PROGRAM = (sys.executable, "-I", "-S", str(Path(echo.__file__)))
 def measure_links(storm: LiveStorm) -> dict[str, float]:
     """Measure one-way latencies in us: ``lan_us`` between the first two nodes, ``loopback_us`` in the first.
 
-    A cluster of one node has only the latter.
-
-    Raises:
-        StormLabError: the programs cannot reach each other.
+    A cluster of one node has only the latter. Raises `StormLabError` if the programs cannot connect.
     """
     nodes = [storm.host(node.id) for node in storm.cluster.nodes[:2]]
     found = {LOOPBACK: one_way_us(nodes[0], nodes[0], storm.token)}
@@ -43,7 +38,7 @@ def measure_links(storm: LiveStorm) -> dict[str, float]:
 def one_way_us(here: Host, there: Host, token: str) -> float:
     """Measure half of a round trip between two hosts' processes; `StormLabError` if they cannot connect."""
     # If this command is killed, the mark lets a later one find its processes.
-    environment: Mapping[str, str] = {**os.environ, MARK: token}
+    environment = {**os.environ, MARK: token}
     serving = subprocess.Popen(
         there.command([*_PROGRAM, "serve", there.address]),
         stdin=subprocess.DEVNULL,

@@ -1,9 +1,8 @@
 """A cluster's network: a namespace for each host, joined by a switch that is a namespace too.
 
-The network cannot be seen or reached from the machine's own network: there are no routes out of it, and the
-links are made inside the namespaces. Each rack has a bridge; a further bridge connects those of the racks.
-The queueing discipline netem sets latency and speed of links where the kernel has it; tbf can set the speed
-alone.
+It cannot be reached from the machine's own network, as there are no routes out of it. Each rack has a bridge;
+a further bridge connects those of the racks. The queueing discipline netem sets latency and speed of links
+where the kernel has it; tbf can set the speed alone.
 """
 
 from __future__ import annotations
@@ -52,10 +51,7 @@ class Network:
         return name
 
     def shape_host(self, name: str, latency_us: float, rate_mbps: float) -> tuple[str, ...]:
-        """Set latency and speed of a host's link (0 = unchanged); returns what the kernel cannot do.
-
-        The latency is added to every packet that leaves by the link.
-        """
+        """Set latency (of what leaves) and speed of a host's link; return what the kernel cannot do."""
         port = f"h{name.rpartition('-')[2]}"
         missing = _shape(name, "eth0", latency_us, rate_mbps)
         _shape(self._switch, port, 0.0, rate_mbps)  # incoming traffic is limited like outgoing traffic
@@ -80,11 +76,10 @@ class Network:
             index = len(self._racks)
             bridge = self._racks[rack] = f"rack{index}"
             self._add_bridge(bridge)
-            self._in_switch(
-                "link", "add", "name", f"up{index}", "type", "veth", "peer", "name", f"down{index}"
-            )
-            self._in_switch("link", "set", f"up{index}", "master", bridge, "up")
-            self._in_switch("link", "set", f"down{index}", "master", "core", "up")
+            up, down = f"up{index}", f"down{index}"
+            self._in_switch("link", "add", "name", up, "type", "veth", "peer", "name", down)
+            self._in_switch("link", "set", up, "master", bridge, "up")
+            self._in_switch("link", "set", down, "master", "core", "up")
         return self._racks[rack]
 
     def _add_bridge(self, name: str) -> None:
@@ -98,11 +93,7 @@ class Network:
 def namespaces_of(token: str) -> list[str]:
     """Return the names of a cluster's existing namespaces, the switch first."""
     switch = f"{_PREFIX}{token}"
-    if not RUN.is_dir():
-        return []
-    return sorted(
-        path.name for path in RUN.iterdir() if path.name == switch or path.name.startswith(f"{switch}-")
-    )
+    return sorted(path.name for path in (*RUN.glob(switch), *RUN.glob(f"{switch}-*")))
 
 
 def remove_namespaces(names: Iterable[str]) -> None:
@@ -173,9 +164,8 @@ def _ip(*arguments: str) -> None:
 
 
 def _tc(namespace: str, device: str, *discipline: str) -> bool:
-    return (
-        _run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *discipline]).returncode == 0
-    )
+    command = ["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *discipline]
+    return _run(command).returncode == 0
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:

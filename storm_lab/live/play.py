@@ -76,10 +76,7 @@ def open_stage(
 ) -> Iterator[Stage]:
     """Start a cluster whose Nimbus asks storm_lab's schedulers; it is removed at the end of the block.
 
-    The arguments are those of `LiveStorm`.
-
-    Raises:
-        UserError: it cannot be started here.
+    The arguments are those of `LiveStorm`. Raises `UserError` if it cannot be started here.
     """
     release = find_release(version)
     jar = player_jar(release)
@@ -94,9 +91,7 @@ def open_stage(
 def play_live(
     spec: EmulationSpec, stage: Stage, log: Recorder, progress: Progress | None = None
 ) -> LiveOutcome:
-    """Play a description on a running cluster and write its rows.
-
-    The log is neither opened nor finished here.
+    """Play a description on a running cluster and write its rows; the log is neither opened nor finished.
 
     Durations are real seconds. Parameters that only the emulator uses (costs other than those of external
     servers, control-plane times, ZooKeeper's speed) have no effect.
@@ -123,7 +118,10 @@ def play_live(
     names = [each.name for each in submissions.values()]
     records = {topology: each.records for topology, each in submissions.items()}
     window_ns = round(spec.window_s * NS_PER_S)
-    _set_policy(spec, stage, submissions)
+    nodes = {stage.storm.address(node.id): node.id for node in spec.cluster.nodes}
+    topologies = {each.name: each.plan.topology for each in submissions.values()}
+    known = Known(spec.version, spec.cluster, nodes, topologies)
+    stage.bridge.policy = Policy(spec.scheduler, known, spec.placement or Assignment(), seed=spec.seed)
     rounds_before, events_before = len(stage.bridge.rounds), len(stage.storm.events)
     mhz = machine_mhz()
     timeline = Timeline(spec.faults, stage.storm, submissions)
@@ -155,8 +153,7 @@ def play_live(
                 stage.storm.submit(each.name, stage.jar, SUBMIT_CLASS, str(each.exported))
             _wait(stage.storm, origin_ns, end_ns, end_ns, progress)
     except Exception:
-        # Other runs may follow on this cluster. At Ctrl-C the whole cluster is removed, which is quicker. The
-        # first error is the one to report, even if Nimbus no longer answers.
+        # Other runs may follow on this cluster (at Ctrl-C it is removed). The first error is to be reported.
         with suppress(StormLabError):
             _kill_all(stage.storm, names)
         raise
@@ -183,16 +180,12 @@ def play_live(
         ],
     )
     collect(played, log)
-    facts = {
-        **conditions(stage.storm, sampler.samples),
-        **stage.links,
-        "windows": windows_of(sampler.samples, origin_ns),
-    }
-    return LiveOutcome(played.duration_ns, facts)
+    facts = conditions(stage.storm, sampler.samples) | dict(stage.links)
+    return LiveOutcome(played.duration_ns, facts | {"windows": windows_of(sampler.samples, origin_ns)})
 
 
 def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = None) -> EmulationSpec:
-    """Return the run with a part of its load, cut short.
+    """Return the run with a part of its load, cut short; `UserError` if a factor or time is out of range.
 
     On a small machine the hosts of a large cluster get only a part of their clock (`LiveStorm`). With the
     load reduced by the same factor, user code utilises them as it would have at full scale. Saturated sources
@@ -202,9 +195,6 @@ def scaled(spec: EmulationSpec, *, load: float = 1.0, longest_s: float | None = 
         spec: the run.
         load: factor on the rates of sources and on the speed of recorded arrivals.
         longest_s: longest duration in seconds; later events of the fault plan are left out.
-
-    Raises:
-        UserError: a factor or time is out of range.
     """
     check_number("a live run", "load", load, low=1e-4, high=1e4)
     if longest_s is not None:
@@ -272,8 +262,7 @@ def check_live(spec: EmulationSpec, cluster: Cluster) -> None:
 
 def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decision]:
     """Yield the rounds of scheduling as control events: assignments that move something, and problems."""
-    before: Assignment = Assignment()
-    last_problem = ""
+    before, last_problem = Assignment(), ""
     for made in rounds:
         time_ns = made.time_ns - origin_ns
         if made.problem and made.problem != last_problem:
@@ -287,16 +276,6 @@ def round_decisions(rounds: Sequence[Round], origin_ns: int) -> Iterator[Decisio
             facts["took_ms"] = round(made.took_ns / 1e6, 3)
             yield Decision(time_ns, "nimbus", "assign", topology, made.status.get(topology, ""), facts)
         before = made.assignment
-
-
-def _set_policy(spec: EmulationSpec, stage: Stage, submissions: Mapping[str, Submission]) -> None:
-    known = Known(
-        spec.version,
-        spec.cluster,
-        {stage.storm.address(node.id): node.id for node in spec.cluster.nodes},
-        {each.name: each.plan.topology for each in submissions.values()},
-    )
-    stage.bridge.policy = Policy(spec.scheduler, known, spec.placement or Assignment(), seed=spec.seed)
 
 
 def _wait(storm: LiveStorm, origin_ns: int, until_ns: int, end_ns: int, progress: Progress | None) -> None:

@@ -24,14 +24,9 @@ from numpy.typing import NDArray
 from storm_lab.model import Executor
 
 ROOT_ROW = np.dtype(
-    [
-        ("emit_ns", "<i8"),
-        ("end_ns", "<i8"),
-        ("line", "<i8"),
-        ("attempt", "<i4"),
-        ("outcome", "<i4"),  # 0 pending, 1 acked, 2 failed
-    ]
+    [("emit_ns", "<i8"), ("end_ns", "<i8"), ("line", "<i8"), ("attempt", "<i4"), ("outcome", "<i4")]
 )
+"""The outcome is 0 (pending), 1 (acked) or 2 (failed)."""
 EXECUTION_ROW = np.dtype(
     [("start_ns", "<i8"), ("end_ns", "<i8"), ("root", "<i8"), ("source", "<i4"), ("unused", "<i4")]
 )
@@ -98,8 +93,7 @@ class WorkerFile:
         with self.path.open("rb") as file:
             file.seek(self._offset)
             for text in file:
-                # Ignore an incomplete line: it is still being written, or the process was killed while
-                # writing it.
+                # An incomplete line is still being written, or its process was killed.
                 if not text.endswith(b"\n"):
                     return
                 self._offset += len(text)
@@ -167,10 +161,8 @@ def thread_uses(
 ) -> dict[int, ThreadUse]:
     """Determine what the threads of a worker do, by their ids.
 
-    Args:
-        threads: ids and complete names.
-        tasks: tasks that have recorded which thread executes them.
-        by_task: all executors of the topology, by task.
+    ``threads`` are ids and complete names, ``tasks`` those that have recorded which thread executes them,
+    ``by_task`` all executors of the topology.
     """
     listed = list(threads)
     names = {executor.component for executor in by_task.values()}

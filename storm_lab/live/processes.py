@@ -1,8 +1,7 @@
 """Finds and ends the processes of a live cluster, workers among them, by a mark in their environment.
 
-Every process that a live cluster starts carries the cluster's token in an environment variable and passes it
-on to its children: a supervisor to its workers, and to the log writers of Storm 2.x. So a cluster's processes
-can be found even when the process that started the cluster is gone.
+Every process that a cluster starts carries its token in an environment variable and passes it on to its
+children. So they can be found even when the process that started the cluster is gone.
 """
 
 from __future__ import annotations
@@ -35,10 +34,7 @@ _END_SECONDS = 60.0
 def run_program(
     command: Sequence[str], *, stderr: int = subprocess.PIPE, **options: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program to its end, without input; return its status and what it has printed, as text.
-
-    ``options`` are further ones of `subprocess.run`.
-    """
+    """Run a program (as `subprocess.run`) to its end, without input; return its status and output."""
     return subprocess.run(
         command,
         stdin=subprocess.DEVNULL,

@@ -1,10 +1,9 @@
 """Records of what live clusters make on this machine, so that all of it can be removed again.
 
-Everything is written down before it is made. Each cluster has a token of six characters and a folder of that
-name for all its files. Everything else that it makes carries the token in its name or environment, so the
-token suffices to find and remove it. The process that started the cluster holds a lock on a file of the
-folder as long as it lives. The kernel releases the lock even after kill -9, so a later command can tell that
-the cluster has no owner any more.
+Everything is written down before it is made. Each cluster has a folder named by its token of six characters,
+and all else that it makes carries the token in its name or environment. The process that started the cluster
+locks a file of the folder as long as it lives. The kernel releases the lock even after kill -9, so a later
+command can tell that the cluster has no owner any more.
 """
 
 from __future__ import annotations
@@ -187,9 +186,8 @@ def remove_cluster(place: Place) -> None:
         if record.quota_slice_us is not None and not set_slice(record.quota_slice_us):
             left.append(f"the slice of CPU quotas, which was {record.quota_slice_us} us")
         if left:
-            raise StormLabError(
-                f"cluster {record.token} could not be removed completely; left: {'; '.join(left)}"
-            )
+            words = "; ".join(left)
+            raise StormLabError(f"cluster {record.token} could not be removed completely; left: {words}")
     place.remove()
 
 
@@ -200,8 +198,7 @@ def remove_orphans(*, kept_too: bool = False) -> list[Record]:
     removed = []
     for place in places():
         kept = place.record.kept and place.record.boot == boot_id()
-        if (kept and not kept_too) or not place.try_own():
-            continue
-        remove_cluster(place)
-        removed.append(place.record)
+        if (kept_too or not kept) and place.try_own():
+            remove_cluster(place)
+            removed.append(place.record)
     return removed

@@ -1,9 +1,8 @@
 """The versions of Storm that the live runtime plays, as data.
 
-``locks/<version>.csv`` lists the jars that a release needs, with SHA-256 and size of each. Some jars are left
-out: rocksdb (73 MB), in which Nimbus of 2.x keeps its history of metrics and which it can do without; and
-libraries that only Storm's web pages use and that are not on Maven Central (ring, compojure and related
-ones). Storm before 1.0 needs ``carbonite.JavaBridge``, which is not on Maven Central either: a class of this
+``locks/<version>.csv`` lists the jars that a release needs. Left out are rocksdb (73 MB), in which Nimbus of
+2.x keeps its history of metrics and which it can do without, and libraries that only Storm's web pages use
+and that Maven Central lacks. It lacks ``carbonite.JavaBridge`` of Storm before 1.0, too: a class of this
 package replaces it.
 """
 
@@ -86,29 +85,16 @@ RELEASES: dict[str, Release] = {
     release.version: release
     for release in (
         Release(
-            version="2.8.3",
-            storm=StormVersion((2, 8, 3)),
-            zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
+            "2.8.3",
+            StormVersion((2, 8, 3)),
+            f"org.apache.storm.shade.{_ZOOKEEPER}",
             # No such class exists, so Nimbus logs that it has no store; without rocksdb's jar the default
             # would halt it.
             settings={"storm.metricstore.class": "none"},
         ),
-        Release(
-            version="1.2.4",
-            storm=StormVersion((1, 2, 4)),
-            zookeeper_main=f"org.apache.storm.shade.{_ZOOKEEPER}",
-            needs_agent=True,
-        ),
-        Release(
-            version="0.9.7",
-            storm=V0_9_7,
-            zookeeper_main="org.apache.storm.zookeeper.server.ZooKeeperServerMain",
-        ),
-        Release(
-            version="0.9.2-incubating",
-            storm=StormVersion((0, 9, 2)),
-            zookeeper_main=_ZOOKEEPER,
-        ),
+        Release("1.2.4", StormVersion((1, 2, 4)), f"org.apache.storm.shade.{_ZOOKEEPER}", needs_agent=True),
+        Release("0.9.7", V0_9_7, "org.apache.storm.zookeeper.server.ZooKeeperServerMain"),
+        Release("0.9.2-incubating", StormVersion((0, 9, 2)), _ZOOKEEPER),
     )
 }
 """Releases by version, newest first."""
