@@ -1,8 +1,8 @@
 """The Python end of Nimbus's scheduler: a Unix socket at which storm_lab's schedulers answer.
 
 `BridgeScheduler.java` sends one JSON line in each scheduling round of Nimbus and applies the line that it
-receives. Whatever an answer does not name stays as it is. Errors of a scheduler do not reach Nimbus: the
-answer then assigns nothing, and the topologies' status describes the error.
+receives. Whatever an answer does not name stays as it is. If a scheduler fails, the answer assigns nothing,
+and the topologies' status describes the error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KEPT = "Kept as it is: "
 class Round:
     """One request of Nimbus and the answer to it. Times are CLOCK_MONOTONIC.
 
-    ``moved`` holds the topologies whose executors the answer moves; ``problem`` is empty if the scheduler
+    ``moved`` are the topologies whose executors the answer moves; ``problem`` is empty if the scheduler
     answered.
     """
 
@@ -102,9 +102,8 @@ class Policy:
             placed, assign = present, {}
             own = dict.fromkeys(request.storm_id, _KEPT + problem)
         status |= {request.storm_id[t]: message for t, message in own.items()}
-        moved = tuple(
-            t for t in request.storm_id if placed.of_topology(t).slots != present.of_topology(t).slots
-        )
+        ids = request.storm_id
+        moved = tuple(t for t in ids if placed.of_topology(t).slots != present.of_topology(t).slots)
         supervisors = {supervisor: node for node, supervisor in request.supervisor.items()}
         made = Round(start, time.monotonic_ns() - start, name, placed, moved, own, problem, supervisors)
         return {"assign": assign, "status": status}, made
@@ -130,8 +129,8 @@ class Policy:
     def _with_manual_workers(self, view: SchedulingView) -> SchedulingView:
         """Return the view with numbers of workers as placed by hand, until a rebalance changes them.
 
-        Otherwise Storm's own schedulers would spread topologies again, over as many workers as they were
-        submitted with.
+        Storm's own schedulers would otherwise spread topologies over as many workers as they were submitted
+        with.
         """
         topologies = []
         for topology in view.topologies:
@@ -151,9 +150,8 @@ class Policy:
                 self._running.add(topology.id)
             if self.install.of_topology(topology.id).slots == view.present.of_topology(topology.id).slots:
                 # The move is done: from now on the scheduler may continue from there.
-                self.install = Assignment.of(
-                    (e, s) for e, s in self.install.slots.items() if e.topology != topology.id
-                )
+                others = ((e, s) for e, s in self.install.slots.items() if e.topology != topology.id)
+                self.install = Assignment.of(others)
             for source, wanted in ((self.install, True), (self.placement, topology.id not in self._running)):
                 slots = source.of_topology(topology.id).slots
                 if wanted and set(slots) == set(executors) and set(slots.values()) <= live:
@@ -236,13 +234,8 @@ def check_socket_path(path: Path, field: str) -> None:
 class Bridge:
     """A socket at which a policy answers, for as long as a ``with`` block lasts.
 
-    Args:
-        path: the socket's path, of at most 107 bytes; a socket that is no longer served is replaced.
-        policy: computes the answers; another one may take its place between rounds.
-        note: called with every round.
-
-    Raises:
-        UserError: the path is too long, cannot be written to, or is already served.
+    A socket that is no longer served is replaced; ``note`` is called with every round. Raises `UserError` if
+    the path is longer than 107 bytes, cannot be written to, or is already served.
     """
 
     def __init__(self, path: Path, policy: Policy, note: Callable[[Round], None] = lambda made: None) -> None:
@@ -253,12 +246,11 @@ class Bridge:
 
     def __enter__(self) -> Bridge:
         check_socket_path(self.path, "socket")
-        with refused_by_system(
+        message, remedy = (
             "a socket cannot be created there",
-            field="socket",
-            value=str(self.path),
-            remedy="choose another path, in a folder that you may write to",
-        ):
+            "choose another path, in a folder that you may write to",
+        )
+        with refused_by_system(message, field="socket", value=str(self.path), remedy=remedy):
             self._clear()
             self._server = _Server(self)
         self._thread = threading.Thread(target=self._server.serve_forever, name="bridge", daemon=True)

@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -95,12 +96,8 @@ def up(
 ) -> None:
     """Start a cluster and leave it running, until: storm-lab live down."""
     ports = tuple(range(6700, 6700 + slots))
-    cluster = Cluster(
-        tuple(
-            Node(f"node{index + 1}", ports=ports, cores=cores, core_mhz=mhz, memory_mb=memory)
-            for index in range(nodes)
-        )
-    )
+    node = Node("node1", ports=ports, cores=cores, core_mhz=mhz, memory_mb=memory)
+    cluster = Cluster(tuple(replace(node, id=f"node{number}") for number in range(1, nodes + 1)))
     options = HostOptions(kind=kind, latency_us=latency)  # type: ignore[arg-type]
     if socket is not None:
         if not socket.absolute().parent.is_dir():

@@ -130,9 +130,8 @@ def check_namespaces() -> list[Finding]:
 def check_groups() -> list[Finding]:
     """Check whether nodes can have a CPU quota and a memory limit."""
     versions = {name: place.version for place in hierarchies() for name in place.controllers}
-    missing = [
-        what for name, what in (("cpu", "CPU quota"), ("memory", "memory limit")) if name not in versions
-    ]
+    limits = {"cpu": "CPU quota", "memory": "memory limit"}
+    missing = [what for name, what in limits.items() if name not in versions]
     if missing:
         text = f"no control group for: {', '.join(missing)}"
         return [Finding("warn", "limits", text, "run as root to limit the CPU and memory of nodes")]
@@ -156,14 +155,11 @@ def check_ports() -> list[Finding]:
     """Check whether the ports that plain processes on loopback need are free."""
     ports = {"ZooKeeper": ZOOKEEPER_PORT, "Nimbus": NIMBUS_PORT, "supervisors": SUPERVISOR_PORT}
     ports["workers"] = DEFAULT_PORTS[0]
-    taken = [
-        f"{port} ({name})" for name, port in ports.items() if listens(os.getpid(), port, NOBODYS_ADDRESS)
-    ]
-    if taken:
-        text = f"another program listens at all addresses on {', '.join(taken)}"
-        return [
-            Finding("warn", "ports", text, "end that program, or use network namespaces (--hosts namespaces)")
-        ]
+    used = {port: name for name, port in ports.items() if listens(os.getpid(), port, NOBODYS_ADDRESS)}
+    if used:
+        taken = ", ".join(f"{port} ({name})" for port, name in used.items())
+        remedy = "end that program, or use network namespaces (--hosts namespaces)"
+        return [Finding("warn", "ports", f"another program listens at all addresses on {taken}", remedy)]
     return [Finding("ok", "ports", "free for plain processes on loopback")]
 
 
@@ -187,11 +183,8 @@ def check_disk() -> list[Finding]:
         free = shutil.disk_usage(place).free / 1e9
         text = f"{free:.1f} GB free for {what} at {folder}"
         if not os.access(place, os.W_OK):
-            found.append(
-                Finding(
-                    "fail", "disk", f"{place} cannot be written to", f"make the folder for {what} writable"
-                )
-            )
+            remedy = f"make the folder for {what} writable"
+            found.append(Finding("fail", "disk", f"{place} cannot be written to", remedy))
         elif free < DISK_GB:
             found.append(Finding("warn", "disk", text, "free some space"))
         else:
@@ -204,16 +197,15 @@ def check_left() -> list[Finding]:
     found = []
     for place in places():
         record = place.record
+        name = f"{record.token} (Storm {record.version})"
         if record.kept and record.boot == boot_id() and processes_of(record):
-            text = f"{record.token} (Storm {record.version}) is running"
-            found.append(Finding("ok", "clusters", text, "end it with: storm-lab live down"))
-        elif record.kept:
-            text = f"{record.token} (Storm {record.version}) was left running, but has ended"
-            found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
-        elif place.try_own():
-            place.disown()
-            text = f"{record.token} (Storm {record.version}) was left behind by a killed command"
-            found.append(Finding("warn", "clusters", text, "run: storm-lab live down"))
+            end = "end it with: storm-lab live down"
+            found.append(Finding("ok", "clusters", f"{name} is running", end))
+        elif record.kept or place.try_own():
+            why = "was left running, but has ended" if record.kept else "was left behind by a killed command"
+            found.append(Finding("warn", "clusters", f"{name} {why}", "run: storm-lab live down"))
+            if not record.kept:
+                place.disown()
         else:
             found.append(Finding("ok", "clusters", f"{record.token} is in use by a running command"))
     return found or [Finding("ok", "clusters", "none")]
@@ -221,11 +213,9 @@ def check_left() -> list[Finding]:
 
 def why_unreachable(address: str) -> str | None:
     """Return why a repository of jars does not answer; None if it does."""
-    request = urllib.request.Request(
-        f"{address.rstrip('/')}/org/apache/storm/maven-metadata.xml", method="HEAD"
-    )
+    url = f"{address.rstrip('/')}/org/apache/storm/maven-metadata.xml"
     try:
-        with urllib.request.urlopen(request, timeout=_REACH_SECONDS):
+        with urllib.request.urlopen(urllib.request.Request(url, method="HEAD"), timeout=_REACH_SECONDS):
             return None
     except urllib.error.HTTPError:
         return None  # an error status is an answer too

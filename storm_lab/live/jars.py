@@ -35,8 +35,6 @@ SUMS_NAME = "SHA256SUMS"
 SPARK_VARIABLE = "DEFAULT_ARTIFACT_REPOSITORY"
 """Environment variable with which Spark's own resolver replaces Maven Central."""
 
-_CENTRAL = "central"
-_WILD = ("*", "external:*")
 _ENVIRONMENT = re.compile(r"\$\{env\.(\w+)\}")
 
 _DRAFT = ".draft-"
@@ -95,12 +93,9 @@ def ready_jars(lock: str) -> tuple[Path, ...]:
 
 
 def fetch_jars(lock: str) -> tuple[Path, ...]:
-    """Return the jars of a lock; fetch them first if they are not in the cache.
+    """Return the jars of a lock; fetch them first if they are not in the cache, which a line on stderr says.
 
-    A line on stderr then says what is fetched and how large it is.
-
-    Raises:
-        UserError: a jar is not available, or differs from the lock.
+    Raises `UserError` if a jar is not available, or differs from the lock.
     """
     if is_fetched(lock):
         return ready_jars(lock)
@@ -223,11 +218,9 @@ def _run_ivy(jars: tuple[Jar, ...], folder: Path) -> None:
     # Project files (poms) are not requested: old ones name repositories that no longer exist.
     places = (("local", local_repository().as_uri()), ("central", central_of()))
     # Without a root Ivy uses its own default, Maven Central.
-    resolvers = "".join(
-        f'<ibiblio name="{name}" m2compatible="true" usepoms="false" checksums=""'
-        + (f" root={quoteattr(url)}/>" if url else "/>")
-        for name, url in places
-    )
+    options = 'm2compatible="true" usepoms="false" checksums=""'
+    roots = {name: f" root={quoteattr(url)}" if url else "" for name, url in places}
+    resolvers = "".join(f'<ibiblio name="{name}" {options}{root}/>' for name, root in roots.items())
     (place / "settings.xml").write_text(
         f'<ivysettings><settings defaultResolver="all"/><caches defaultCacheDir="{place / "ivy"}"/>'
         f'<resolvers><chain name="all" returnFirst="true">{resolvers}</chain></resolvers></ivysettings>',
@@ -297,9 +290,13 @@ def _mirror(settings: ElementTree.Element) -> str | None:
     for mirror in settings.iterfind(".//{*}mirror"):
         covered = [name.strip() for name in mirror.findtext("{*}mirrorOf", "").split(",")]
         url = _text(mirror, "{*}url")
-        if url and covered == [_CENTRAL]:
+        if url and covered == ["central"]:
             return url
-        if url and f"!{_CENTRAL}" not in covered and any(name in (*_WILD, _CENTRAL) for name in covered):
+        if (
+            url
+            and "!central" not in covered
+            and any(name in ("*", "external:*", "central") for name in covered)
+        ):
             listed.append(url)
     return listed[0] if listed else None
 
@@ -312,7 +309,7 @@ def _repository(settings: ElementTree.Element) -> str | None:
         if not by_default and profile.findtext("{*}id", "").strip() not in active:
             continue
         for repository in profile.iterfind("{*}repositories/{*}repository"):
-            if repository.findtext("{*}id", "").strip() == _CENTRAL:
+            if repository.findtext("{*}id", "").strip() == "central":
                 return _text(repository, "{*}url") or None
     return None
 

@@ -1,11 +1,11 @@
-"""Compiles small jars from the Java sources of this package at first use.
+"""Compiles small jars from the Java sources of this package at first use, with Eclipse's compiler.
 
-The compiler is Eclipse's, a jar from Maven Central that runs on a plain Java runtime. Compiled jars are kept
-in the user's cache under a digest of all their inputs. The same sources and compiler give the same bytes.
+Compiled jars are kept in the user's cache under a digest of all their inputs. The same sources and compiler
+give the same bytes.
 
-One set of sources, written against ``org.apache.storm`` of 2.x, serves all generations of Storm. Differences
-are resolved before compilation: packages are renamed, and lines between ``//@ from V`` or ``//@ before V``
-and ``//@ end`` are left out where the condition does not hold. Such blocks can be nested.
+One set of sources, written against ``org.apache.storm`` of 2.x, serves all generations of Storm: packages are
+renamed, and lines between ``//@ from V`` or ``//@ before V`` and ``//@ end`` are left out where the condition
+does not hold. Such blocks can be nested.
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ _SECONDS = 300
 def player_jar(release: Release) -> Path:
     """Return a release's jar that plays traces and asks for schedules, compiled if it is not in the cache.
 
-    Raises:
-        UserError: the jars of the release or of the compiler are not available, or there is no Java.
+    Raises `UserError` if the jars of the release or of the compiler are not available, or there is no Java.
     """
     libraries = fetch_jars(release.version)
     sources = {path: adapted_to(text, release) for path, text in read_sources("stormlab").items()}
@@ -57,12 +56,10 @@ def read_sources(package: str) -> dict[str, str]:
 
 
 def adapted_to(text: str, release: Release) -> str:
-    """Adapt a source to a release: its own packages, its package of ``JSONValue``, and its blocks of lines.
+    """Adapt a source to a release: its packages, that of ``JSONValue``, and its blocks of lines.
 
-    Lines that are left out become empty, so that line numbers stay the same.
-
-    Raises:
-        ValueError: a block has no end, or is closed twice.
+    Lines that are left out become empty, so that line numbers stay the same. Raises `ValueError` if a block
+    has no end, or is closed twice.
     """
     kept: list[str] = []
     holds: list[bool] = []
@@ -96,11 +93,7 @@ def build_jar(
 
     ``sources`` maps paths (``stormlab/Control.java``) to texts, which are compiled against the jars of
     ``class_path``. The file's name starts with ``name``; ``manifest`` has further lines for the jar's
-    manifest.
-
-    Raises:
-        StormLabError: the compiler refuses the sources.
-        UserError: the compiler is not available.
+    manifest. Raises `StormLabError` if the compiler refuses the sources, `UserError` if it is not available.
     """
     head = "".join(f"{key}: {value}\r\n" for key, value in sorted((manifest or {}).items()))
     inputs = [_JAVA_LEVEL, head, *(path.name for path in class_path)]

@@ -44,8 +44,7 @@ class Known:
     """What a run knows before the first request.
 
     Args:
-        version: the release of Storm that asks; None to take the version that the request states (Storm from
-            1.0 on).
+        version: the release of Storm that asks; None to take what the request states (Storm from 1.0 on).
         cluster: its machines; None to take them from the request.
         node_of: node id by host name or address, as Storm knows it.
         topologies: by the name under which they were submitted.
@@ -76,9 +75,8 @@ def read_request(
 ) -> Request:
     """Turn Nimbus's request into a view.
 
-    Raises:
-        ValueError: it has another format or is incomplete.
-        UserError: it describes topologies or machines that the model refuses.
+    Raises `ValueError` if it has another format or is incomplete, `UserError` if it describes topologies or
+    machines that the model refuses.
     """
     if fields.get("format") != REQUEST_FORMAT:
         raise ValueError(f"the request has format {fields.get('format')!r}, not {REQUEST_FORMAT}")
@@ -93,9 +91,8 @@ def _version(fields: Mapping[str, Any], known: Known) -> StormVersion:
         return known.version
     stated = re.match(r"\d+\.\d+\.\d+", str(fields.get("storm", "")))
     if stated is None:
-        raise ValueError(
-            "it does not state the version of Storm (before 1.0 it never does): give --storm-version"
-        )
+        unknown = "it does not state the version of Storm (before 1.0 it never does)"
+        raise ValueError(f"{unknown}: give --storm-version")
     return StormVersion.parse(stated[0])
 
 
@@ -104,12 +101,7 @@ def _read(fields: Mapping[str, Any], known: Known, load: MeasuredLoad | None, se
     nodes = _nodes(fields["nodes"], known)
     node_of = {supervisor: node.id for supervisor, node in nodes.items()}
     offered = {row["id"]: {int(port) for port in row["ports"]} for row in fields["nodes"]}
-    dead = {
-        slot
-        for supervisor, node in nodes.items()
-        for slot in node.slots
-        if slot.port not in offered[supervisor]
-    }
+    dead = {slot for key, node in nodes.items() for slot in node.slots if slot.port not in offered[key]}
     topologies: dict[str, Topology] = {}
     storm_id: dict[str, str] = {}
     left_out: dict[str, str] = {}

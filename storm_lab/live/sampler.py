@@ -1,8 +1,7 @@
 """Samples the machine while real Storm runs: CPU of workers, of hosts and of everything else, once a window.
 
-Workers record the CPU of their own Java threads. Only the kernel knows that of the JIT compiler and the
-garbage collector, of daemons, and of the rest of the machine; it is read from ``/proc`` and the hosts'
-control groups.
+Workers record the CPU of their own Java threads. That of the JIT compiler, the garbage collector, daemons and
+the rest of the machine is read from ``/proc`` and the hosts' control groups.
 """
 
 from __future__ import annotations
@@ -33,10 +32,7 @@ _COLLECTOR = ("GC Thread", "G1 ", "VM Thread", "Gang worker", "Parallel", "Concu
 
 @dataclass(frozen=True, slots=True)
 class WorkerSample:
-    """A running worker and what it has used since it was first seen.
-
-    CPU in ns, and the time that its threads have waited for a core.
-    """
+    """A running worker, its CPU since it was first seen, and how long its threads waited for a core."""
 
     worker: LiveWorker
     total_ns: int
@@ -95,10 +91,7 @@ class ProcessSampler:
 
 
 class MachineSampler:
-    """Takes a sample at the end of every window, for as long as a ``with`` block lasts.
-
-    The first window starts at ``origin_ns`` of CLOCK_MONOTONIC.
-    """
+    """Takes a sample at the end of each window from ``origin_ns`` on, as long as a ``with`` block lasts."""
 
     def __init__(self, storm: LiveStorm, origin_ns: int, window_ns: int) -> None:
         self.samples: list[Sample] = []
@@ -171,27 +164,25 @@ def conditions(storm: LiveStorm, samples: Sequence[Sample]) -> dict[str, Any]:
     if len(samples) > 1:
         first, last = samples[0], samples[-1]
         seconds = (last.time_ns - first.time_ns) / 1e9
-        own = sum(
-            use.cpu_ns - first.hosts[node].cpu_ns for node, use in last.hosts.items() if node in first.hosts
-        )
-        busy = (last.busy_ns - first.busy_ns) / 1e9 / seconds
-        facts["busy_cores"] = round(busy, 3)
-        facts["storm_cores"] = round(own / 1e9 / seconds, 3)
+        hosts = {node: (first.hosts[node], use) for node, use in last.hosts.items() if node in first.hosts}
+        own_ns = sum(new.cpu_ns - old.cpu_ns for old, new in hosts.values())
+        facts["busy_cores"] = round((last.busy_ns - first.busy_ns) / 1e9 / seconds, 3)
+        facts["storm_cores"] = round(own_ns / 1e9 / seconds, 3)
         facts["load_average"] = round(max(sample.load_average for sample in samples), 2)
         facts["throttled"] = {
-            node: round((use.throttled - first.hosts[node].throttled) / periods, 4)
-            for node, use in last.hosts.items()
-            if node in first.hosts and (periods := use.periods - first.hosts[node].periods) > 0
+            node: round((new.throttled - old.throttled) / (new.periods - old.periods), 4)
+            for node, (old, new) in hosts.items()
+            if new.periods > old.periods
         }
     return facts
 
 
 def windows_of(samples: Sequence[Sample], origin_ns: int) -> dict[str, Any]:
-    """Return the state of the machine window by window.
+    """Return the state of the machine window by window, in lists of the same length.
 
-    The result has each window's end in s and the number of busy cores. For each host it has the cores that it
-    used, the part of its quota periods in which it was throttled, and the average number of its workers'
-    threads that waited for a core. All lists have the same length.
+    They have each window's end in s and the number of busy cores, and for each host the cores that it used,
+    the part of its quota periods in which it was throttled, and the average number of its workers' threads
+    that waited for a core.
     """
     found: dict[str, Any] = {"end_s": [], "busy_cores": [], "hosts": {}}
     for before, after in itertools.pairwise(samples):
@@ -221,9 +212,8 @@ def _waits(before: Sample, after: Sample) -> Counter[str]:
 
 def busy_ns(stat: Path = _PROC / "stat") -> int:
     """Return the CPU time that the whole machine has used since boot, without waits for disks."""
-    user, nice, system, _idle, _wait, irq, soft = map(
-        int, stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
-    )
+    fields = stat.read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
+    user, nice, system, _idle, _wait, irq, soft = map(int, fields)
     return (user + nice + system + irq + soft) * _TICK_NS
 
 

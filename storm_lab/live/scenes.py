@@ -1,14 +1,13 @@
 """Scenes: small runs that both real Storm and the emulator play, to compare the two.
 
-Like an experiment, a scene is only a description, independent of the runtime that plays it. Nodes have one
-core each at the clock of the machine that plays it, so that costs need no conversion. Placements are fixed by
-hand.
+Nodes have one core each at the clock of the machine that plays a scene, so that costs need no conversion.
+Placements are fixed by hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from storm_lab.emulator.control.faults import Fault, FaultPlan
@@ -21,14 +20,8 @@ from storm_lab.model import Cluster, Node, Slot, StormVersion, executors_of
 from storm_lab.model.machines import LIVE
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-NODES = ("n1", "n2")
-PORTS = (6700, 6701)
-NODE_MEMORY_MB = 2048.0
-
 START_S = 25.0
 """Real Storm needs 6 to 20 s from submission to the first tuple; sources are silent until this time."""
-
-_WINDOW_S = 1.0
 
 Describe = Callable[[StormVersion, float], EmulationSpec]
 """Returns the description of a run for a version of Storm and the machine's clock in MHz."""
@@ -51,12 +44,8 @@ def find_scene(name: str) -> Scene:
 
 def scene_cluster(mhz: float) -> Cluster:
     """Return the machines of the scenes: cores of about 2020, whichever machine plays them."""
-    return Cluster(
-        tuple(
-            Node(name, ports=PORTS, cores=1, core_mhz=mhz, memory_mb=NODE_MEMORY_MB, work_per_clock=LIVE)
-            for name in NODES
-        )
-    )
+    node = Node("n1", ports=(6700, 6701), cores=1, core_mhz=mhz, memory_mb=2048.0, work_per_clock=LIVE)
+    return Cluster((node, replace(node, id="n2")))
 
 
 # Distances of the middle bolt of a chain from its neighbours.
@@ -67,8 +56,6 @@ _RATES = (2000.0, 500.0, 50.0)
 _RATE_S = 15.0
 """Duration of each rate. A chain settles for the first 5 s of it, and for 10 s of the first rate."""
 _FLOOD_S = 30.0
-_PENDING = 1000
-_FLOOD_SAMPLE = 1000
 
 
 def chain(
@@ -83,10 +70,7 @@ def chain(
     max_spout_pending: int | None = None,
     sample_every: int = 1,
 ) -> EmulationSpec:
-    """Describe a chain of spout, bolt1 and bolt2, with an executor each and no costs of their own.
-
-    All but bolt1 are in one worker.
-    """
+    """Describe a chain of spout, bolt1 and bolt2, without costs of their own; all but bolt1 in one worker."""
     slots = (HERE,), (bolt1_at,), (HERE,)
     parts = Chain("chain", source, *slots, ackers=ackers, pending=max_spout_pending)
     plan = parts.plan(version, mhz)
@@ -98,7 +82,7 @@ def chain(
         duration_s=duration_s,
         faults=FaultPlan(tuple(faults)),
         placement=placed(executors_of(plan.topology, version), parts.where()),
-        window_s=_WINDOW_S,
+        window_s=1.0,
         sample_every=sample_every,
         warm_up_s=START_S + _SETTLE_S,
     )
@@ -125,8 +109,8 @@ def _flood(ackers: int, version: StormVersion, mhz: float) -> EmulationSpec:
         HERE,
         ackers=ackers,
         duration_s=START_S + _FLOOD_S,
-        max_spout_pending=_PENDING if ackers else None,
-        sample_every=_FLOOD_SAMPLE,
+        max_spout_pending=1000 if ackers else None,
+        sample_every=1000,
     )
 
 

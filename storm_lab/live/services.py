@@ -95,8 +95,7 @@ class WorkerTail:
         """Return the tuples from task to task in a window.
 
         Messages to and from ackers are not recorded. Storm sends one for each root tuple and each ack of a
-        tuple that descends from one, to an acker that a random number selects, so each acker is given an
-        equal share of them. Without root tuples that are tracked there are none.
+        tuple that descends from one, to a random acker, so each acker is given an equal share of them.
         """
         sent: dict[tuple[str, int, int], int] = {}
         for source, target, tuples, _ in window.sent:
@@ -217,10 +216,7 @@ class _Control:
         return self
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
-        """Return what was measured since the last sample.
-
-        Traffic is always included, which the emulator may leave out. Lengths of queues are not known.
-        """
+        """Return what was measured since the last sample, with traffic but without lengths of queues."""
         return self._sample(self.clock.now_ns)
 
     def random(self, purpose: str) -> random.Random:

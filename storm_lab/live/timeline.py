@@ -1,7 +1,4 @@
-"""Carries out the fault plan's events on real Storm.
-
-Events that real Storm or this machine cannot carry out are refused before anything is started.
-"""
+"""Carries out the fault plan's events on real Storm; what it cannot carry out is refused before the start."""
 
 from __future__ import annotations
 
@@ -50,10 +47,7 @@ class Submission:
 
 
 class Timeline:
-    """Carries out a fault plan, each event at its time after the start of the run.
-
-    ``submissions`` are by topology id.
-    """
+    """Carries out a fault plan, each event at its time in the run; ``submissions`` are by topology id."""
 
     def __init__(self, plan: FaultPlan, storm: LiveStorm, submissions: Mapping[str, Submission]) -> None:
         self._events = sorted(plan.faults, key=lambda fault: fault.at_s)
@@ -91,9 +85,9 @@ class Timeline:
         self.decisions.append(Decision(start - origin_ns, who, action, subject, problem, took))
 
     def _await_topology(self, fault: Fault, ended: threading.Event) -> bool:
-        """Wait until Nimbus knows the topology of a command, whose submission may not be complete yet.
+        """Wait until Nimbus knows the topology of a command; False if ``ended`` is set before.
 
-        Returns False if ``ended`` is set before: a later run may have a topology of that name.
+        Its submission may not be complete yet, and a later run may have a topology of that name.
         """
         if not isinstance(fault, _COMMANDS):
             return True
