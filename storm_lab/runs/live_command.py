@@ -138,10 +138,7 @@ def _show_folders(folders: Iterable[Path], as_json: bool) -> None:
 def _played(
     chosen: Iterable[tuple[Release, Iterable[LiveTask]]], home: Path | None
 ) -> Generator[Path, None, None]:
-    """Play tasks one after another and yield the folders of their runs.
-
-    Consecutive tasks with the same cluster are played on one running cluster.
-    """
+    """Play tasks and yield the folders of their runs; those in succession with one cluster share it."""
     for release, tasks in chosen:
         for cluster, members in groupby(tasks, key=lambda task: task.spec.cluster):
             with open_stage(release.version, cluster) as stage:
@@ -189,9 +186,8 @@ def record(
     generations = [find_release(text).generation for text in versions] if versions else None
     chosen = plays(names, generations, repeat)
     if not chosen:
-        raise UserError(
-            "none of these sittings is played on this version", field="--version", value=", ".join(versions)
-        )
+        message = "none of these sittings is played on this version"
+        raise UserError(message, field="--version", value=", ".join(versions))
     home = folder or new_records_folder()
     check_folder(home, field="--folder")
     with closing(record_plays(chosen, home)) as recorded:

@@ -1,7 +1,7 @@
 """Constants of one machine by generation of Storm, and runs that use them instead of their own.
 
-``storm-lab calibrate --live`` writes them to a file. Instead of a machine's constants, a reader may give
-constants of their own (`storm_lab.runs.own_constants`).
+``storm-lab calibrate --live`` writes them to a file. A reader may also give constants of their own
+(`storm_lab.runs.own_constants`).
 """
 
 from __future__ import annotations
@@ -87,10 +87,7 @@ Constants = MachineConstants | OwnConstants
 
 
 def given_constants(text: str | None) -> Constants | None:
-    """Read constants from a machine's file or from ``name=value,...``; None for None.
-
-    Raises `UserError` as `read_constants` and `OwnConstants.parsed`.
-    """
+    """Read a machine's file, or ``name=value,...``; None for None. Raises `UserError` as their readers do."""
     if text is None:
         return None
     by_name = "=" in text and not Path(text).is_file()
@@ -98,10 +95,7 @@ def given_constants(text: str | None) -> Constants | None:
 
 
 def read_constants(path: Path) -> MachineConstants:
-    """Read a file of constants.
-
-    Raises `UserError` if it is another kind of file, or the cost model does not allow a value.
-    """
+    """Read a file of constants; `UserError` if it is of another kind, or a value is not allowed."""
     remedy = "write one with storm-lab calibrate --live"
     try:
         # A device, such as /dev/zero, has no end.
@@ -151,10 +145,8 @@ def _number(generation: str, name: str, value: object, known: set[str]) -> float
 
 def _scenes(generation: str, given: object) -> tuple[str, ...]:
     if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
-        remedy = "leave it out, or list the names of scenes"
-        raise UserError(
-            "must be a list of texts", field=f"generations.{generation}.scenes", value=given, remedy=remedy
-        )
+        field, remedy = f"generations.{generation}.scenes", "leave it out, or list the names of scenes"
+        raise UserError("must be a list of texts", field=field, value=given, remedy=remedy)
     return tuple(given)
 
 

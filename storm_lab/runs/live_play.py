@@ -56,7 +56,7 @@ def experiment_tasks(
     load: float = 1.0,
     longest_s: float | None = None,
 ) -> list[LiveTask]:
-    """Tasks for the runs of an experiment on a version of Storm, if their variant matches one of ``only``.
+    """Return tasks for an experiment's runs whose variant matches one of ``only``, for a version of Storm.
 
     The load is multiplied by ``load``, and runs end after ``longest_s`` at the latest.
     """

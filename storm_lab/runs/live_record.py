@@ -36,8 +36,6 @@ from storm_lab.tuplelog.schema import TABLES
 KEPT = 150
 """Root tuples, and executions of each component, that are kept for each second and topology."""
 _LEFT_OUT = ("traffic",)
-_TIMES = {"roots": "emit_ns", "executions": "start_ns"}
-_GROUPS = {"roots": ("topology",), "executions": ("topology", "component")}
 
 
 def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozenset[tuple[str, str]]:
@@ -72,11 +70,11 @@ def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: 
             if name == "executions":
                 pairs = zip(table["topology"].to_pylist(), table["component"].to_pylist(), strict=True)
                 table = table.filter(pa.array([pair in executed for pair in pairs], pa.bool_()))
+                table = _spread(table, "start_ns", ("topology", "component"))
             if name == "roots":
                 known = table["topology"].to_pylist()
                 table = table.filter(pa.array([topology in rooted for topology in known], pa.bool_()))
-            if name in _TIMES:
-                table = _spread(table, _TIMES[name], _GROUPS[name])
+                table = _spread(table, "emit_ns", ("topology",))
             if table.num_rows:
                 log.append(name, {column: _values(table[column]) for column in table.column_names})
         return log.finish(

@@ -1,7 +1,4 @@
-"""How far to trust the emulator: compares recorded runs of real Storm with emulations of the same sittings.
-
-The emulations are played when the comparison is made.
-"""
+"""How far to trust the emulator: compares recorded runs of real Storm with emulations of their sittings."""
 
 from __future__ import annotations
 
@@ -76,8 +73,8 @@ class Recorded:
 def start_cpu_s(run: Run) -> list[float]:
     """Return the CPU of each worker's JVM from its start until it was ready, in s, over all of its threads.
 
-    A live run logs the CPU of a worker from the start of its process on. Of the window in which it becomes
-    ready, the part before that time counts. Workers that never became ready are left out.
+    Of the window in which a worker becomes ready, the part before that time counts. Workers that never became
+    ready are left out.
     """
     control = run.table("control", ("time_ns", "action", "detail")).to_pandas()
     cpu = run.table("cpu", ("start_ns", "end_ns", "worker", "cpu_ms")).to_pandas()
@@ -97,14 +94,11 @@ def start_cpu_s(run: Run) -> list[float]:
 def with_measured_jvm_start(cost: CostModel, plays: Sequence[Recorded]) -> CostModel:
     """Return the costs with the JVM start cost of these plays: the mean of their medians.
 
-    That cost depends on Java and the machine, not on Storm. On one machine it differs from day to day far
-    more than anything else: 2.3 to 2.8 s on some days, 3.8 to 4.4 on others, when a tuple takes a sixth more.
+    It depends on Java and the machine, and differs from day to day far more than anything else: 2.3 to 2.8 s
+    on some days, 3.8 to 4.4 on others, when a tuple takes a sixth more.
     """
-    found = [
-        took_s * play.mhz * LIVE / cost.reference_mhz
-        for play in plays
-        if (took_s := play.start_cpu_s) is not None
-    ]
+    taken = [(play.start_cpu_s, play.mhz) for play in plays]
+    found = [took_s * mhz * LIVE / cost.reference_mhz for took_s, mhz in taken if took_s is not None]
     return replace(cost, jvm_start_cpu_s=fmean(found)) if found else cost
 
 

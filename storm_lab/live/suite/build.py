@@ -33,12 +33,10 @@ from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
 from storm_lab.workloads.usercode import Bolt, Spout
-from storm_lab.workloads.workload_trace import WorkloadTrace
 
 MACHINE_PART = 0.88
-"""Part of a core of the machine that each of two nodes under quotas gets, and part of both cores that all
-nodes get together: as much as two cores give to hosts (`storm_lab.live.hosts.MACHINE_SHARE`), less the use of
-Nimbus and ZooKeeper.
+"""Part of the machine's cores that all nodes get together: as much as it gives to hosts
+(`storm_lab.live.hosts.MACHINE_SHARE`), less the use of Nimbus and ZooKeeper.
 """
 CORES = 2
 """Cores of the machine for which the suite is meant; larger machines have some left over."""
@@ -46,9 +44,7 @@ CORES = 2
 WATCHED_NS = 20_000
 """From this length on, the player checks its user code against its thread's CPU clock (`Burner.java`)."""
 WATCHING_NS = 2_200
-"""CPU that these checks take in addition to the work: four reads of the clock, each 0.56 us on a plain JVM of
-the second machine. There, 20 us of work take 21.4 to 23.2 us of CPU, and 200 us take 201.3 to 204.3.
-"""
+"""CPU that these checks add: four reads of the clock, each 0.56 us on a plain JVM of the second machine."""
 
 SUBMISSION_S = 0.84
 """Time from a topology's submission to that of the next: the median of 229 on live Storm (0.3 to 3.9 s)."""
@@ -56,9 +52,7 @@ SUBMISSION_S = 0.84
 _PORTS = tuple(range(6700, 6712))
 _MEMORY_MB = 6144.0
 _TEXT = 40
-"""Characters of a tuple's text. With its id that is about 60 bytes, as in the measurements that scenes
-repeat.
-"""
+"""Characters of a tuple's text; with its id that is about 60 bytes."""
 
 SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 """A source without tuples until its turn."""
@@ -67,7 +61,7 @@ SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 def quota_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
     """Return equal nodes that may each use the whole machine, limited to their share of it by quotas.
 
-    For scenes that saturate. A throttled host waits for the next period of its quota, which distorts
+    For scenes that saturate: a throttled host waits for the next period of its quota, which distorts
     latencies.
     """
     quota = MACHINE_PART * CORES / nodes
@@ -108,8 +102,7 @@ def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -
 
 SUITE_COST = CostModel(process_penalty=0.0)
 """No penalty for sharing caches with other workers: the player's bolts measure their work by their threads'
-own CPU clocks, whatever else uses the caches. Besides, all but one or two workers of a sitting are idle and
-displace nothing.
+own CPU clocks, whatever else uses the caches, and nearly all other workers of a sitting are idle.
 """
 
 
@@ -156,10 +149,7 @@ class Chain:
             (
                 Component("spout", executors=spouts, outputs={"default": ("id", "text")}),
                 Component(
-                    "bolt1",
-                    executors=first,
-                    inputs=(Subscription("spout"),),
-                    outputs={"default": ("id", "text")},
+                    "bolt1", first, inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}
                 ),
                 Component("bolt2", executors=second, inputs=(Subscription("bolt1"),)),
             ),
@@ -188,23 +178,16 @@ def split(name: str, source: SourcePlan, here: Slot, there: Slot, **more: object
 
 
 def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
-    """Return a description for the emulator, with a machine's costs and the player's own work per call.
-
-    As the player does, it submits one topology after another.
-    """
+    """Return a description with a machine's costs, the player's own work, and one submission at a time."""
     plans = []
     free_s = 0.0
     for plan in spec.topologies:
+        records = plan.trace.records.copy()
+        records["cpu_ns"] += np.where(records["cpu_ns"] >= WATCHED_NS, WATCHING_NS, 0)
         submit_s = max(plan.submit_s, free_s)
         free_s = submit_s + SUBMISSION_S
-        plans.append(replace(plan, trace=_watched(plan.trace), submit_s=submit_s))
+        plans.append(replace(plan, trace=replace(plan.trace, records=records), submit_s=submit_s))
     return replace(spec, topologies=tuple(plans), cost=cost)
-
-
-def _watched(trace: WorkloadTrace) -> WorkloadTrace:
-    records = trace.records.copy()
-    records["cpu_ns"] += np.where(records["cpu_ns"] >= WATCHED_NS, WATCHING_NS, 0)
-    return replace(trace, records=records)
 
 
 def program_of(

@@ -61,8 +61,7 @@ class Compared:
     def unusable(self) -> str:
         """Why the measurement counts nowhere; empty if it counts.
 
-        Either there is none (``missing`` gives the reason), or its interval includes zero or spans more than
-        `WIDEST`.
+        Either there is none (``missing`` gives the reason), or its interval includes zero or is too wide.
         """
         if self.measured is None:
             return self.missing or "nothing was measured"
@@ -216,12 +215,8 @@ class Trust:
 
 def factors_of(name: str, rows: Iterable[Row]) -> list[float]:
     """Return the factors of error from which a median is taken."""
-    return [
-        each.factor
-        for row in rows
-        for each in row.compared
-        if each.measure in FACTORS[name] and each.factor is not None
-    ]
+    compared = [each for row in rows for each in row.compared if each.measure in FACTORS[name]]
+    return [factor for each in compared if (factor := each.factor) is not None]
 
 
 def median_factor(name: str, rows: Iterable[Row]) -> float | None:
@@ -236,13 +231,10 @@ def pooled(plays: Sequence[Measured | None]) -> Measured | None:
     The interval contains the values of all plays and is at least as wide as the widest of their intervals.
     """
     values = [each for each in plays if each is not None]
-    if not values:
-        return None
-    if len(values) == 1:
-        return values[0]
+    if len(values) < 2:
+        return values[0] if values else None
     mean = sum(each.value for each in values) / len(values)
-    spread = max(abs(each.value - mean) for each in values)
-    half = max(spread, *(max(each.high - each.value, each.value - each.low) for each in values))
+    half = max(max(abs(each.value - mean), each.high - each.value, each.value - each.low) for each in values)
     return Measured(mean, mean - half, mean + half, sum(each.count for each in values))
 
 
@@ -273,9 +265,9 @@ def compare_sitting(
 def _aligned_by_worker_age(scene: Scene, live: Sequence[RunTables], emulated: Sequence[RunTables]) -> Scene:
     """Return the stretch in which the emulator's workers are as old as those of real Storm in the scene.
 
-    On real Storm, workers that start beside others that flood their host become ready later, and later still
-    on a slow machine; the duration of a start is a matter of the control plane. The stretch is never later
-    than the scene itself, at whose end its topologies are killed.
+    Real workers that start beside others that flood their host become ready later; the duration of a start is
+    a matter of the control plane. The stretch is never later than the scene, at whose end its topologies are
+    killed.
     """
     if not scene.fresh:
         return scene
@@ -290,18 +282,18 @@ def _aligned_by_worker_age(scene: Scene, live: Sequence[RunTables], emulated: Se
 def _threads(
     scene: Scene, live: Sequence[RunTables], played: Scene, emulated: Sequence[RunTables]
 ) -> dict[str, tuple[float, float]]:
-    sides = [
+    real, predicted = (
         [shares for tables in runs if (shares := tables.cpu_by_thread(stretch))]
         for stretch, runs in ((scene, live), (played, emulated))
-    ]
-    kinds = dict.fromkeys(kind for plays in sides for shares in plays for kind in shares)
-    if not all(sides):
-        return {}
-    real, predicted = (
-        {kind: sum(shares.get(kind, 0.0) for shares in plays) / len(plays) for kind in kinds}
-        for plays in sides
     )
-    return {kind: (real[kind], predicted[kind]) for kind in kinds}
+    if not real or not predicted:
+        return {}
+
+    def mean_of(kind: str, plays: Sequence[Mapping[str, float]]) -> float:
+        return sum(shares.get(kind, 0.0) for shares in plays) / len(plays)
+
+    kinds = dict.fromkeys(kind for shares in (*real, *predicted) for kind in shares)
+    return {kind: (mean_of(kind, real), mean_of(kind, predicted)) for kind in kinds}
 
 
 def orderings_of(

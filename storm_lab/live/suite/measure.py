@@ -30,9 +30,7 @@ _LEAST_ROOTS = 20
 _LATE_S = 5.0
 """If workers become ready after their stretch has begun, it counts from this long after them."""
 _BUSY_PART = 0.85
-"""From this part of the machine's cores on, a machine is full, and hosts that use as much have what they are
-due.
-"""
+"""From this part of its cores on a machine is full, and hosts that use as much have what they are due."""
 _THROTTLED_PART = 0.25
 """A host that was throttled in at least this part of its quota's periods has had all that it is due."""
 _WAITING = 2.0
@@ -52,10 +50,7 @@ class Measured:
 
 
 class RunTables:
-    """The tables of one run, played by the emulator or live, read once; ``spec`` is what was played.
-
-    Nodes of the suite have the clock of the machine, so CPU needs no conversion.
-    """
+    """The tables of one run of either runtime, read once; ``spec`` is what was played."""
 
     def __init__(self, run: Run, spec: EmulationSpec) -> None:
         self.run = run
@@ -63,16 +58,20 @@ class RunTables:
         self.live = run.manifest.identity.runtime == LIVE
         self._topologies = {plan.topology.id: plan.topology for plan in spec.topologies}
 
+    def _frame(self, table: str, *columns: str) -> pd.DataFrame:
+        frame: pd.DataFrame = self.run.table(table, columns).to_pandas()
+        return frame.astype(dict.fromkeys(frame.columns[frame.dtypes == "category"], str))
+
     @cached_property
     def _counts(self) -> pd.DataFrame:
-        rows = _frame(self.run, "counts", ("start_ns", "end_ns", "topology", "component", "executed"))
+        rows = self._frame("counts", "start_ns", "end_ns", "topology", "component", "executed")
         sinks = {(name, sink) for name, topology in self._topologies.items() for sink in sinks_of(topology)}
         is_sink = [pair in sinks for pair in zip(rows["topology"], rows["component"], strict=True)]
         return rows[is_sink]
 
     @cached_property
     def _cpu(self) -> pd.DataFrame:
-        return _frame(self.run, "cpu", ("start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms"))
+        return self._frame("cpu", "start_ns", "end_ns", "topology", "worker", "thread", "cpu_ms")
 
     @cached_property
     def _counted_cpu(self) -> pd.DataFrame:
@@ -108,23 +107,23 @@ class RunTables:
 
     @cached_property
     def _roots(self) -> pd.DataFrame:
-        rows = _frame(self.run, "roots", ("topology", "emit_ns", "complete_ns", "outcome"))
+        rows = self._frame("roots", "topology", "emit_ns", "complete_ns", "outcome")
         rows = rows[rows["outcome"] == "acked"]
         # Until the spout receives the ack. Storm's own complete latency ends at the acker from 1.0 on.
         return rows.assign(latency_ns=rows["complete_ns"] - rows["emit_ns"])
 
     @cached_property
     def _executions(self) -> pd.DataFrame:
-        return _frame(self.run, "executions", ("topology", "component", "start_ns", "end_ns"))
+        return self._frame("executions", "topology", "component", "start_ns", "end_ns")
 
     @cached_property
     def _control(self) -> pd.DataFrame:
-        return _frame(self.run, "control", ("time_ns", "action", "subject", "detail"))
+        return self._frame("control", "time_ns", "action", "subject", "detail")
 
     @cached_property
     def _ready(self) -> Mapping[str, float]:
         """By topology, when its last executor was first ready, in s; infinite if it never was."""
-        rows = _frame(self.run, "placements", ("start_ns", "topology", "component", "start_task"))
+        rows = self._frame("placements", "start_ns", "topology", "component", "start_task")
         first = rows.groupby(["topology", "start_task"])["start_ns"].min()
         found = {}
         for name, topology in self._topologies.items():
@@ -142,11 +141,12 @@ class RunTables:
             return None
         match what:
             case Measure.THROUGHPUT:
-                return _mean(self._executed(scene, usable))
+                return _mean(_by_window(_of(scene, self._counts), "executed", usable))
             case Measure.CPU:
                 return self._cpu_per_tuple(scene, usable)
             case Measure.P50 | Measure.P95:
-                return self._latency(scene, usable, 0.5 if what is Measure.P50 else 0.95)
+                rows, part = _of(scene, self._roots), 0.5 if what is Measure.P50 else 0.95
+                return _quantile(rows["latency_ns"] / 1e6, rows["emit_ns"], usable, part)
             case _:
                 return self._spread(scene, usable)
 
@@ -159,9 +159,8 @@ class RunTables:
             return {}
         usable, rows = self._usable_windows(scene), _of(scene, self._counted_cpu)
         kinds = rows["thread"].replace("network", "receive")
-        used = {
-            str(kind): float(_by_window(own, "cpu_ms", usable).sum()) for kind, own in rows.groupby(kinds)
-        }
+        groups = rows.groupby(kinds)
+        used = {str(kind): float(_by_window(own, "cpu_ms", usable).sum()) for kind, own in groups}
         return {kind: total.value * each / sum(used.values()) for kind, each in used.items()}
 
     def missing(self, scene: Scene, what: Measure) -> str:
@@ -193,7 +192,7 @@ class RunTables:
     def _unstarved_windows(self, scene: Scene) -> NDArray[np.int64]:
         """Return the windows of a scene in which every host had what it was due; in the emulator, all.
 
-        Nothing is known of hosts whose use is not counted (plain processes on loopback): all count then, too.
+        Where the use of hosts is not counted (plain processes on loopback), all count, too.
         """
         inside = np.arange(round(scene.from_s), round(scene.to_s), dtype=np.int64)
         facts = self.run.manifest.conditions
@@ -213,12 +212,8 @@ class RunTables:
         at = np.floor(np.asarray(windows["end_s"]) - 0.5).astype(np.int64)
         return inside[~np.isin(inside, at[starved])]
 
-    def _executed(self, scene: Scene, usable: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the tuples that the sinks executed in each window."""
-        return _by_window(_of(scene, self._counts), "executed", usable)
-
     def _cpu_per_tuple(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
-        executed = self._executed(scene, usable)
+        executed = _by_window(_of(scene, self._counts), "executed", usable)
         used = _by_window(_of(scene, self._counted_cpu), "cpu_ms", usable) * 1000.0
         if not executed.sum() or not used.sum():
             return None
@@ -227,10 +222,6 @@ class RunTables:
         half = _half_width((used - ratio * executed) / executed.mean())
         return Measured(ratio, ratio - half, ratio + half, len(usable))
 
-    def _latency(self, scene: Scene, usable: NDArray[np.int64], part: float) -> Measured | None:
-        rows = _of(scene, self._roots)
-        return _quantile(rows["latency_ns"] / 1e6, rows["emit_ns"], usable, part)
-
     def _spread(self, scene: Scene, usable: NDArray[np.int64]) -> Measured | None:
         rows = _of(scene, self._executions)
         rows = rows[rows["component"] == scene.component]
@@ -238,22 +229,17 @@ class RunTables:
         middle, high = (_quantile(took, rows["start_ns"], usable, part) for part in (0.5, 0.95))
         if middle is None or high is None or middle.value <= 0:
             return None
-        return Measured(
-            high.value / middle.value, high.low / middle.value, high.high / middle.value, high.count
-        )
+        unit = middle.value
+        return Measured(high.value / unit, high.low / unit, high.high / unit, high.count)
 
     def _time(self, scene: Scene) -> Measured | None:
-        seconds = {
-            Effect.READY: self._start,
-            Effect.RELAUNCH: self._relaunch,
-            Effect.RESUME: self._longest_pause,
-        }[scene.effect or Effect.READY](scene)
+        times = {Effect.RELAUNCH: self._relaunch, Effect.RESUME: self._longest_pause}
+        seconds = times.get(scene.effect or Effect.READY, self._start)(scene)
         return None if seconds is None else Measured(seconds, seconds, seconds, 1)
 
     def _start(self, scene: Scene) -> float | None:
-        submitted = self._control[
-            (self._control["action"] == "submit") & (self._control["subject"] == scene.topology)
-        ]
+        control = self._control
+        submitted = control[(control["action"] == "submit") & (control["subject"] == scene.topology)]
         rows = self._roots[self._roots["topology"] == scene.topology]
         if submitted.empty or rows.empty:
             return None
@@ -286,13 +272,6 @@ class RunTables:
 def sinks_of(topology: Topology) -> list[str]:
     """Return the bolts without consumers."""
     return [bolt.id for bolt in topology.bolts if not topology.consumers(bolt.id)]
-
-
-def _frame(run: Run, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
-    frame: pd.DataFrame = run.table(table, columns).to_pandas()
-    for name in frame.columns[frame.dtypes == "category"]:
-        frame[name] = frame[name].astype(str)
-    return frame
 
 
 def _of(scene: Scene, rows: pd.DataFrame) -> pd.DataFrame:

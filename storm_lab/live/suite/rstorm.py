@@ -1,8 +1,8 @@
 """Sittings that R-Storm's paper does not have: its topologies under three placements, on equal terms.
 
-Topologies are those of the recordings (`storm_lab.papers.rstorm.layouts`), flooded, without acks and without
-the debug log. *even-12* is Storm's even scheduler with twelve workers on six hosts, *even-6* the same with
-one worker per host, and *r-storm* the paper's own placement.
+Topologies are those of the recordings (`storm_lab.papers.rstorm.layouts`), flooded, without acks and debug
+log. *even-12* is Storm's even scheduler with twelve workers on six hosts, *even-6* the same with one worker
+per host, and *r-storm* the paper's own placement.
 
 Workers run with HotSpot's first compiler (C1) alone. On hosts of 0.3 cores the second one is still at work a
 minute and a half after the start, and longer with more workers, so its work would be compared as well.
@@ -33,8 +33,8 @@ from storm_lab.schedulers.storm.even import EvenScheduler
 TOPOLOGIES = ("linear", "diamond", "page-load")
 PLACEMENTS = ("even-12", "even-6", "r-storm")
 _START_S = 50.0
-"""Time until a placement is measured. Its workers, on hosts of 0.3 cores, start and warm up. Their flush
-timers, which cost a quarter of what twelve workers can do, begin 30 s after the workers are connected.
+"""Time until a placement is measured, on hosts of 0.3 cores. Flush timers, which cost a quarter of what
+twelve workers can do, begin 30 s after the workers are connected.
 """
 _HOSTS = 6
 _OFFER = Resources(100.0, 20480.0)

@@ -188,7 +188,7 @@ C1_ONLY = "-c1"
 
 
 def half_of(scene: str) -> Half:
-    """Return the half of a scene, which depends on its name alone and is the same for all versions of Storm.
+    """Return the half of a scene, by its name alone and so the same for all versions of Storm.
 
     The rule was fixed before anything was compared: SHA-256 of the name; an even first byte calibrates.
     """

@@ -79,10 +79,8 @@ def missed(rows: Iterable[Row]) -> list[tuple[Row, Compared]]:
 
 def misses_table(trust: Trust) -> pd.DataFrame:
     """Return a row for each missed predicted value with its reason, the largest error first."""
-    rows = [
-        (row.label, each.measure.value, each.factor, why_missed(row, each))
-        for row, each in missed(trust.predicted)
-    ]
+    found = missed(trust.predicted)
+    rows = [(row.label, each.measure.value, each.factor, why_missed(row, each)) for row, each in found]
     return pd.DataFrame(rows, columns=["scene", "measure", "factor", "why"])
 
 
@@ -90,9 +88,7 @@ def misses_text(table: pd.DataFrame) -> str:
     """Return the reasons as a Markdown list, each with the values that it explains."""
     lines = []
     for why, own in table.groupby("why", sort=False):
-        values = ", ".join(
-            f"{scene} ({measure})" for scene, measure in zip(own["scene"], own["measure"], strict=True)
-        )
+        values = ", ".join(own["scene"] + " (" + own["measure"] + ")")
         lines.append(f"- {why} *{values}*")
     return "\n".join(lines) or "No misses."
 
@@ -139,10 +135,7 @@ def machines_table(trust: Trust) -> pd.DataFrame:
 
 
 def scenes_table(trust: Trust) -> pd.DataFrame:
-    """Return a row for each measure of each compared scene: measured with its interval, predicted, factor.
-
-    Unusable measurements have their reason and no numbers.
-    """
+    """Return a row for each measure of each compared scene; unusable ones have a reason and no numbers."""
     return pd.DataFrame(
         {
             "scene": row.label,
@@ -165,8 +158,8 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
 def threads_table(trust: Trust) -> pd.DataFrame:
     """Return CPU per tuple by kind of thread in us, "real / emulated", for each scene compared by CPU.
 
-    Real Storm and the emulator may agree on the sum but not on single kinds of thread: one counts an idle
-    wait under a thread of its own, the other under housekeeping.
+    The sum may agree where kinds do not: one counts an idle wait under a thread of its own, the other under
+    housekeeping.
     """
     rows = {
         row.label: {kind: f"{real:.0f} / {played:.0f}" for kind, (real, played) in row.threads.items()}
@@ -179,10 +172,8 @@ def threads_table(trust: Trust) -> pd.DataFrame:
 
 def unusable_table(trust: Trust) -> pd.DataFrame:
     """Return the number of unusable measurements, by reason and half."""
-    found = [
-        (each.unusable, row.half.value) for row in trust.recorded for each in row.compared if each.unusable
-    ]
-    frame = pd.DataFrame(found, columns=["why", "half"])
+    found = [(each.unusable, row.half.value) for row in trust.recorded for each in row.compared]
+    frame = pd.DataFrame([pair for pair in found if pair[0]], columns=["why", "half"])
     table = frame.groupby(["why", "half"], sort=True).size().unstack("half", fill_value=0)
     halves = [half.value for half in Half]
     return table.reindex(columns=halves, fill_value=0).rename_axis(columns=None).reset_index()
@@ -190,34 +181,26 @@ def unusable_table(trust: Trust) -> pd.DataFrame:
 
 def orderings_table(trust: Trust) -> pd.DataFrame:
     """Return a row for each pair of placements that the suite compares."""
-    rows = [
-        (each.machine, each.measure.value, each.one, each.other, _AGREES[each.agrees])
-        for each in trust.orderings
-    ]
-    return pd.DataFrame(rows, columns=["machine", "measure", "one", "other", "the emulator"])
+    columns = ["machine", "measure", "one", "other", "the emulator"]
+    rows = [(o.machine, o.measure.value, o.one, o.other, _AGREES[o.agrees]) for o in trust.orderings]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def trust_lines(trust: Trust) -> Iterator[str]:
     """Yield the comparison as text: single scenes, then orderings, then totals and medians."""
-    yield _line(
-        "", "half", "measure", "unit", f"{'real Storm':>10} {'95 % interval':>18} {'emulator':>9} factor"
-    )
-    for (machine, sitting, storm), rows in groupby(
-        trust.recorded, key=lambda row: (row.machine, row.sitting, row.storm)
-    ):
+    columns = f"{'real Storm':>10} {'95 % interval':>18} {'emulator':>9} factor"
+    yield _line("", "half", "measure", "unit", columns)
+    plays = groupby(trust.recorded, key=lambda row: (row.machine, row.sitting, row.storm))
+    for (machine, sitting, storm), rows in plays:
         yield ""
         yield f"{SITTINGS[sitting].title}, Storm {storm}{machine and ', ' + machine}"
         for row in rows:
-            yield from _scene(row)
+            name, half = row.name.rpartition("@")[0], row.half.value
+            for each in row.compared:
+                yield _line(name, half, each.measure.value, UNITS[each.measure], _columns_text(each))
+                name = half = ""
     yield from _orderings(trust)
     yield from _sum(trust)
-
-
-def _scene(row: Row) -> Iterator[str]:
-    name, half = row.name.rpartition("@")[0], row.half.value
-    for each in row.compared:
-        yield _line(name, half, each.measure.value, UNITS[each.measure], _columns_text(each))
-        name = half = ""
 
 
 def _line(name: str, half: str, measure: str, unit: str, columns: str) -> str:
