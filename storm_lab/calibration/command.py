@@ -94,7 +94,7 @@ def calibrate(
     _refuse_options_without_effect(live)
     if live:
         # Only --live needs real Storm.
-        from storm_lab.calibration.live_command import calibrate_live
+        from storm_lab.calibration.live import calibrate_live
 
         calibrate_live(versions or ("2.8",), records, out, jobs)
         return

@@ -27,8 +27,17 @@ from storm_lab.machine.options import FiniteRange, answer, examples, json_option
 from storm_lab.machine.places import runs_folder
 from storm_lab.machine.progress import progress_bar
 from storm_lab.papers.registry import experiment, experiments
-from storm_lab.runs.live_play import SCENES_NAME, LiveTask, experiment_tasks, nearest_release, play_task
-from storm_lab.runs.live_record import new_records_folder, plays, record_plays, records_folder
+from storm_lab.runs.live_play import (
+    SCENES_NAME,
+    LiveTask,
+    experiment_tasks,
+    nearest_release,
+    new_records_folder,
+    play_task,
+    plays,
+    record_plays,
+    records_folder,
+)
 from storm_lab.runs.live_trust import SEEDS, compare, costs_of, play_of, recorded_runs
 
 __all__ = ["live"]

@@ -26,7 +26,7 @@ from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.machine.facts import usable_cores
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_constants import read_costs
-from storm_lab.runs.live_record import EXPERIMENT, records_folder
+from storm_lab.runs.live_play import EXPERIMENT, records_folder
 from storm_lab.runs.play import play_aside
 from storm_lab.runs.pool import Advance, Pool
 from storm_lab.tuplelog import Run, RunRefused, open_run

@@ -96,7 +96,7 @@ def test_options_of_the_other_kind_of_calibration_are_refused(
     data: Path, monkeypatch: pytest.MonkeyPatch, given: str, said: str
 ) -> None:
     monkeypatch.setattr("storm_lab.calibration.command.Evaluation", Played)
-    monkeypatch.setattr("storm_lab.calibration.live_command.calibrate_live", Played)
+    monkeypatch.setattr("storm_lab.calibration.live.calibrate_live", Played)
     refused = CliRunner().invoke(calibrate, given.split())
     assert isinstance(refused.exception, UserError)
     assert str(refused.exception).startswith(said)

@@ -14,8 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from storm_lab.calibration import live
-from storm_lab.calibration.live import LiveFit, fit_live, prior_residuals, softened
-from storm_lab.calibration.live_command import show_fit
+from storm_lab.calibration.live import LiveFit, fit_live, prior_residuals, show_fit, softened
 from storm_lab.errors import UserError
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.runs.live_constants import FILE_NAME, read_constants

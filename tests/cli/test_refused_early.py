@@ -43,7 +43,7 @@ def test_a_folder_that_takes_no_figures_is_refused_before_the_runs(
 def test_a_folder_that_takes_no_constants_is_refused_before_storm_plays(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("storm_lab.calibration.live_command.record_plays", _plays)
+    monkeypatch.setattr("storm_lab.calibration.live.record_plays", _plays)
     said = CliRunner().invoke(calibrate, ["--live", "--out", "/proc/mine.json"])
     assert isinstance(said.exception, UserError)
     assert "--out = '/proc': the results cannot be written" in str(said.exception)

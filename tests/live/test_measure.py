@@ -35,7 +35,7 @@ from storm_lab.live.suite.trust_tables import (
     unusable_table,
 )
 from storm_lab.model import StormVersion
-from storm_lab.runs.live_record import KEPT, executions_measured, roots_measured, thin
+from storm_lab.runs.live_play import KEPT, executions_measured, roots_measured, thin
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 
 S = 1_000_000_000

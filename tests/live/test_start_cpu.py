@@ -13,7 +13,7 @@ import pytest
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.model.machines import LIVE
-from storm_lab.runs.live_record import records_folder
+from storm_lab.runs.live_play import records_folder
 from storm_lab.runs.live_trust import (
     Recorded,
     costs_of,

@@ -13,7 +13,7 @@ from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import as_played
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
 from storm_lab.live.suite.sittings import CALIBRATION, SITTINGS, find_sitting, releases_of
-from storm_lab.runs.live_record import plays
+from storm_lab.runs.live_play import plays
 
 MHZ = 2600.0
 PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in releases_of(sitting)]

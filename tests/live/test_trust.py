@@ -12,13 +12,12 @@ from statistics import median
 import numpy as np
 import pytest
 
-from storm_lab.calibration.live import LiveFit
-from storm_lab.calibration.live_command import calibrate_live
+from storm_lab.calibration.live import LiveFit, calibrate_live
 from storm_lab.calibration.measurements import compiler_seconds
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import RunTables
-from storm_lab.runs.live_record import EXPERIMENT, plays, record_plays, records_folder
+from storm_lab.runs.live_play import EXPERIMENT, plays, record_plays, records_folder
 from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs, with_measured_jvm_start
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
@@ -92,7 +91,7 @@ def test_calibrating_on_records_of_several_machines_is_refused(tmp_path: Path):
 def test_calibrating_a_version_that_was_not_recorded_is_refused_before_the_others_are_fitted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storm_lab.calibration.live_command.fit_live", pytest.fail)
+    monkeypatch.setattr("storm_lab.calibration.live.fit_live", pytest.fail)
     words = r"--version = '2\.8': there are no recorded runs of this version to fit in .*; leave it out"
     with pytest.raises(UserError, match=words):
         calibrate_live(("0.9.2", "2.8"), RECORDS / "amd-epyc-2445", tmp_path / "mine.json")
@@ -105,8 +104,8 @@ def test_a_version_that_is_given_twice_is_fitted_once(tmp_path: Path, monkeypatc
         fitted.append(generation)
         return LiveFit(generation, {}, {}, (), ())
 
-    monkeypatch.setattr("storm_lab.calibration.live_command.fit_live", fit)
-    monkeypatch.setattr("storm_lab.calibration.live_command.fit_c1", lambda *given, jobs: None)
+    monkeypatch.setattr("storm_lab.calibration.live.fit_live", fit)
+    monkeypatch.setattr("storm_lab.calibration.live.fit_c1", lambda *given, jobs: None)
     calibrate_live(("0.9.2", "0.9"), RECORDS / "amd-epyc", tmp_path / "mine.json")
     assert fitted == ["0.9"]
 
