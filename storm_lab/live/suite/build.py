@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import cycle
 
 import numpy as np
 
@@ -49,8 +50,6 @@ WATCHING_NS = 2_200
 SUBMISSION_S = 0.84
 """Time from a topology's submission to that of the next: the median of 229 on live Storm (0.3 to 3.9 s)."""
 
-_PORTS = tuple(range(6700, 6712))
-_MEMORY_MB = 6144.0
 _TEXT = 40
 """Characters of a tuple's text; with its id that is about 60 bytes."""
 
@@ -61,8 +60,7 @@ SILENT = SourcePlan(SourceKind.RATE, rate_per_s=0.0)
 def quota_cluster(mhz: float, nodes: int = 2, cores: int = CORES) -> Cluster:
     """Return equal nodes that may each use the whole machine, limited to their share of it by quotas.
 
-    For scenes that saturate: a throttled host waits for the next period of its quota, which distorts
-    latencies.
+    For scenes that saturate: a throttled host waits for the next period, which distorts latencies.
     """
     quota = MACHINE_PART * CORES / nodes
     # If there is a core for each host, each has one of its own.
@@ -78,10 +76,10 @@ def free_cluster(mhz: float) -> Cluster:
 def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> Node:
     return Node(
         f"n{number}",
-        ports=_PORTS,
+        ports=tuple(range(6700, 6712)),
         cores=cores,
         core_mhz=mhz,
-        memory_mb=_MEMORY_MB,
+        memory_mb=6144.0,
         work_per_clock=LIVE,
         cpu_quota=quota,
         quota_period_ms=PERIOD_US / 1000,
@@ -90,14 +88,8 @@ def _node(number: int, cores: int, mhz: float, quota: float | None = None) -> No
 
 def placed(executors: Sequence[Executor], where: Mapping[str, Sequence[Slot]]) -> Assignment:
     """Deal the executors of each component to its slots in turn."""
-    dealt: dict[str, int] = {}
-    pairs = []
-    for executor in executors:
-        slots = where[executor.component]
-        turn = dealt.get(executor.component, 0)
-        dealt[executor.component] = turn + 1
-        pairs.append((executor, slots[turn % len(slots)]))
-    return Assignment.of(pairs)
+    turns = {component: cycle(slots) for component, slots in where.items()}
+    return Assignment.of([(executor, next(turns[executor.component])) for executor in executors])
 
 
 SUITE_COST = CostModel(process_penalty=0.0)
@@ -144,14 +136,13 @@ class Chain:
     def plan(self, version: StormVersion, mhz: float) -> TopologyPlan:
         """Return the topology with its trace."""
         spouts, first, second = self.executors
+        fields = {"default": ("id", "text")}
         topology = Topology(
             self.name,
             (
-                Component("spout", executors=spouts, outputs={"default": ("id", "text")}),
-                Component(
-                    "bolt1", first, inputs=(Subscription("spout"),), outputs={"default": ("id", "text")}
-                ),
-                Component("bolt2", executors=second, inputs=(Subscription("bolt1"),)),
+                Component("spout", spouts, outputs=fields),
+                Component("bolt1", first, inputs=(Subscription("spout"),), outputs=fields),
+                Component("bolt2", second, inputs=(Subscription("bolt1"),)),
             ),
             workers=len({slot for slots in self.where().values() for slot in slots}),
             ackers=self.ackers,

@@ -34,24 +34,23 @@ def _endless(acked: bool = True) -> SourcePlan:
 
 def _program(version: StormVersion, schedule: Schedule, chains: Sequence[Chain]) -> Program:
     """Return the program of saturated chains, each submitted early enough to be warm when it is measured."""
-    submitted = [
-        replace(chain, submit_s=schedule.first_measured_s(chain.name) - _FRESH_S) for chain in chains
-    ]
+    times_s = [schedule.first_measured_s(chain.name) - _FRESH_S for chain in chains]
+    submitted = [replace(chain, submit_s=at_s) for chain, at_s in zip(chains, times_s, strict=True)]
     return program_of(version, schedule, submitted, sample_every=1000, limit_cpu=True)
 
 
-def _floods(*together: Sequence[str], suffix: str = "") -> Schedule:
-    """Flood groups of topologies in turn, each topology on a node of its own; there is one scene for each."""
+def floods(*together: Sequence[str], suffix: str = "", start_s: float = _FRESH_S) -> Schedule:
+    """Flood groups of topologies in turn, ``start_s`` after their submission; there is one scene for each."""
     schedule = Schedule()
     for topologies in together:
-        span = schedule.flood(*topologies, start_s=_FRESH_S)
+        span = schedule.flood(*topologies, start_s=start_s)
         schedule.scenes += [Scene(f"{name}{suffix}", name, *span, FLOOD, fresh=True) for name in topologies]
     return schedule
 
 
 def flood(version: StormVersion) -> Program:
     """Describe saturated chains at their capacity, with and without acks; at last two of them on one core."""
-    schedule = _floods(
+    schedule = floods(
         ("capacity-one-worker", "capacity-two-workers"),
         ("unacked-one-worker", "twin-alone"),
         ("capacity-two-nodes",),
@@ -78,7 +77,7 @@ def bare(version: StormVersion, *, suffix: str = "") -> Program:
         in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
         in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
     )
-    return _program(version, _floods(_BARE, suffix=suffix), chains)
+    return _program(version, floods(_BARE, suffix=suffix), chains)
 
 
 def calls(version: StormVersion) -> Program:
@@ -87,7 +86,7 @@ def calls(version: StormVersion) -> Program:
         in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
         for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
     ]
-    return _program(version, _floods(tuple(_CALLS_US)), chains)
+    return _program(version, floods(tuple(_CALLS_US)), chains)
 
 
 _LATENCY = (Measure.P50, Measure.P95)
@@ -109,9 +108,7 @@ def _on(node: str, *numbers: int) -> tuple[Slot, ...]:
 
 _LIGHT_START_S = (32.0, 50.0)
 _WARM_S, _SETTLED_S = 30.0, 3.0
-"""Time until code is compiled at the first rate, and until the second rate has settled. Two cores that also
-compile need half a minute until the remote path keeps up.
-"""
+"""Time until the remote path keeps up, on two cores that also compile, and until a next rate has settled."""
 _DISTANCES = (("near", "one-worker"), ("next", "two-workers"), ("far", "two-nodes"))
 _NEAR_AND_FAR = (
     in_one("near", SILENT, Slot("n1", 6700)),
@@ -242,9 +239,7 @@ def batches(version: StormVersion) -> Program:
 _PACKING_START_S = (25.0, 35.0)
 """Time from the submission until the workers run."""
 _PACKING_WARM_S, _PACKING_STRETCH_S = 15.0, 10.0
-"""Played with the first compiler alone. The second one would keep two cores busy for half a minute with the
-code of four workers, and determine the latencies until then.
-"""
+"""With the first compiler alone: the second would keep two cores busy for half a minute with four workers."""
 _PACKING_RATE = 300.0
 _PACKING_WORK = (50.0, 50.0)
 _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}

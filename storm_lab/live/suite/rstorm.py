@@ -10,7 +10,6 @@ minute and a half after the start, and longer with more workers, so its work wou
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -19,8 +18,8 @@ from typing import Any
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import in_sequence, quota_cluster
-from storm_lab.live.suite.chains import FLOOD
-from storm_lab.live.suite.scene import Program, Scene, Schedule
+from storm_lab.live.suite.chains import floods
+from storm_lab.live.suite.scene import Program, Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.layouts import layout
@@ -86,22 +85,13 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
     return found
 
 
-def _floods(names: Iterable[str], start_s: float) -> Schedule:
-    schedule = Schedule()
-    for name in names:
-        schedule.scenes.append(Scene(name, name, *schedule.flood(name, start_s=start_s), FLOOD, fresh=True))
-    return schedule
-
-
 def placements(version: StormVersion, *, topology: str) -> Program:
     """Describe one of the topologies under three placements, active in turn."""
-    schedule = _floods([f"{topology}-{placement}" for placement in PLACEMENTS], _START_S)
+    schedule = floods(*[(f"{topology}-{placement}",) for placement in PLACEMENTS], start_s=_START_S)
 
     def describe(mhz: float) -> EmulationSpec:
         machines = cluster(mhz)
-        plans = {
-            placement: _in_turn(_plan(topology, placement), schedule, _START_S) for placement in PLACEMENTS
-        }
+        plans = {each: _in_turn(_plan(topology, each), schedule, _START_S) for each in PLACEMENTS}
         placement = _placement(plans, machines, version)
         return in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
 
@@ -135,7 +125,8 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
 def logged(version: StormVersion) -> Program:
     """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
     variants = list(product(LOGGED, _WORKERS))
-    schedule = _floods([f"logged-{topology}-{workers}" for topology, workers in variants], _LOGGED_START_S)
+    names = [f"logged-{topology}-{workers}" for topology, workers in variants]
+    schedule = floods(*[(name,) for name in names], start_s=_LOGGED_START_S)
 
     def describe(mhz: float) -> EmulationSpec:
         machines = quota_cluster(mhz, cores=1)

@@ -10,15 +10,11 @@ from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, rstorm
 from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
 
-_OLD_FIRST = ("0.9.2", "2.8")
-_NEW_FIRST = ("2.8", "0.9.2")
-_LAST_OF_1 = "1.2.4"
+_OLD_FIRST, _NEW_FIRST, _LAST_OF_1 = ("0.9.2", "2.8"), ("2.8", "0.9.2"), "1.2.4"
 """The versions of Storm on which sittings are played, in the order of `Sitting.generations`."""
 
 CALIBRATION = "calibration"
-"""The sitting for calibration: it repeats scenes of other sittings, all of the calibrating half, in the least
-time.
-"""
+"""The sitting for calibration: scenes of other sittings, all of the calibrating half, in the least time."""
 LOGGED = "logged"
 """The sitting whose topologies write a debug log."""
 
@@ -70,18 +66,13 @@ SITTINGS: dict[str, Sitting] = {
             chains.packing,
             _OLD_FIRST,
             (
-                *_pairs(Measure.CPU, "workers-1", "workers-2"),
-                *_pairs(Measure.CPU, "workers-2", "workers-4"),
-                *_pairs(Measure.CPU, "crowd-one-worker", "crowd-four-workers"),
+                (Measure.CPU, "workers-1", "workers-2"),
+                (Measure.CPU, "workers-2", "workers-4"),
+                (Measure.CPU, "crowd-one-worker", "crowd-four-workers"),
             ),
             c1_only=True,
         ),
-        Sitting(
-            "control",
-            "Start, crash, rebalance, loss of a node",
-            chains.control,
-            _NEW_FIRST,
-        ),
+        Sitting("control", "Start, crash, rebalance, loss of a node", chains.control, _NEW_FIRST),
         *(
             Sitting(
                 topology,
