@@ -73,9 +73,8 @@ def read_document(path: Path) -> dict[str, Any]:
         remedy = "run storm-lab calibrate"
         raise UserError(message, field="constants.json", value=str(path), remedy=remedy) from error
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise UserError(
-            "this is not a calibration file", field="schema", remedy=f"the schema must be {SCHEMA!r}"
-        )
+        remedy = f"the schema must be {SCHEMA!r}"
+        raise UserError("this is not a calibration file", field="schema", remedy=remedy)
     return document
 
 

@@ -48,15 +48,14 @@ def predicted_runs(recordings: Recordings, seed: int) -> Iterator[Row]:
 def _loaded(file: str) -> Recordings:
     """Load a file as `load_recordings` does, but refuse devices, which may have no end, and deep nesting."""
     # Not in `load_recordings`, because runs get their names from its code.
+    remedy = "give a JSON file"
     try:
         if file != PACKAGED and Path(file).exists() and not Path(file).is_file():
-            raise UserError(
-                "is not a regular file", field="recordings", value=file, remedy="give a JSON file"
-            )
+            raise UserError("is not a regular file", field="recordings", value=file, remedy=remedy)
         return load_recordings(file)
     except (OSError, RecursionError) as error:
         message = f"the recordings cannot be read: {error}"
-        raise UserError(message, field="recordings", value=file, remedy="give a JSON file") from error
+        raise UserError(message, field="recordings", value=file, remedy=remedy) from error
 
 
 @click.command(

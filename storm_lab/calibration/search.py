@@ -93,12 +93,11 @@ def _moved(values: Values, ranges: Ranges, by: Mapping[str, float]) -> Values:
 def _steps(best: Found, ranges: Ranges, alone: Sequence[Found], damping_factor: float) -> list[Values]:
     """Return least-squares steps from the best constants, given the effect of each alone; one per damping."""
     own = {name: max(LEAST, best.values[name]) for name in ranges}
-    moves = [
-        math.log(max(LEAST, found.values[name]) / own[name]) for name, found in zip(own, alone, strict=True)
-    ]
-    slopes = np.column_stack(
-        [(each.residuals - best.residuals) / (move or 1.0) for each, move in zip(alone, moves, strict=True)]
-    )
+    slopes_of = []
+    for name, each in zip(own, alone, strict=True):
+        move = math.log(max(LEAST, each.values[name]) / own[name])
+        slopes_of.append((each.residuals - best.residuals) / (move or 1.0))
+    slopes = np.column_stack(slopes_of)
     low = [max(-LONGEST_STEP, math.log(max(LEAST, ranges[name][0]) / own[name])) for name in ranges]
     high = [min(LONGEST_STEP, math.log(ranges[name][1] / own[name])) for name in ranges]
     # If a constant is at its bound, leave room for rounding.

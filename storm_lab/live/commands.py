@@ -168,7 +168,6 @@ def scheduler(
 
 
 def _description(storm: LiveStorm) -> list[str]:
-    """Describe a cluster for its user, one line for each fact."""
     master = storm.host(MASTER)
     lines = [f"Storm {storm.release.version} is running: cluster {storm.token}, Nimbus at {master.address}"]
     for node in storm.cluster.nodes:

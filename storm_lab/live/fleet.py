@@ -83,7 +83,6 @@ class Fleet:
         self.wait_for_supervisors()
 
     def _start_zookeeper(self, master: Installation, address: str) -> Daemon:
-        """Start the ZooKeeper that comes with Storm."""
         data = master.local / "zookeeper"
         data.mkdir()
         settings = master.conf / "zoo.cfg"

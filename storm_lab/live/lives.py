@@ -1,7 +1,4 @@
-"""Placements of a live run: which executor ran in which worker, and from when to when.
-
-They are reconstructed from the workers' files and from samples of the machine.
-"""
+"""Placements of a live run: which executor ran in which worker, and when, from workers' files and samples."""
 
 from __future__ import annotations
 
@@ -64,9 +61,9 @@ class LiveRecords:
 class WorkerLife:
     """A worker process. Times are CLOCK_MONOTONIC.
 
-    ``ended_ns`` is None for a worker that ran to the end. For a killed worker it is the last time at which
-    there is evidence of it, up to a window before its actual end. ``file`` is None for a worker without any
-    executor of the topology's own components.
+    ``ended_ns`` is None for a worker that ran to the end; for a killed one it is the last evidence of it, up
+    to a window before its end. ``file`` is None for a worker without any executor of the topology's own
+    components.
     """
 
     number: int
@@ -159,10 +156,8 @@ def lives_of(records: LiveRecords) -> Lives:
         uses[worker.number] = thread_uses(threads.items(), worker.file.tasks, by_task)
         for executor in _by_threads(worker.file, uses[worker.number], by_task):
             ready.setdefault(executor, min(ready.values(), default=worker.file.recorded_ns))
-        lives += [
-            ExecutorLife(worker, executor, start, closed.get(executor, worker.ended_ns))
-            for executor, start in sorted(ready.items())
-        ]
+        for executor, start in sorted(ready.items()):
+            lives.append(ExecutorLife(worker, executor, start, closed.get(executor, worker.ended_ns)))
     return Lives(spec.cluster, workers, tuple(lives), uses)
 
 

@@ -135,23 +135,6 @@ def check_services(services: Sequence[Service]) -> None:
             raise UserError(message, field="services", value=type(service).__name__, remedy=remedy)
 
 
-class _Fleet:
-    """Workers by the numbers that are used in samples."""
-
-    def __init__(self) -> None:
-        self._workers: list[SimpleNamespace] = []
-        self._numbers: dict[tuple[int, int], int] = {}
-
-    def number(self, key: tuple[int, int], slot: Slot) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self._workers)
-            self._workers.append(SimpleNamespace(slot=slot))
-        return self._numbers[key]
-
-    def by_id(self, worker: int) -> SimpleNamespace:
-        return self._workers[worker]
-
-
 class _Nimbus:
     """The part of the emulator's Nimbus that services use."""
 
@@ -205,7 +188,9 @@ class _Control:
         self.nimbus = nimbus
         # Each assignment is announced when its workers are ready, so nothing else needs to be watched.
         self.zookeeper = SimpleNamespace(up=True, watch=lambda record, callback: None)
-        self.fleet = _Fleet()
+        self._workers: list[SimpleNamespace] = []
+        self._numbers: dict[tuple[int, int], int] = {}
+        self.fleet = SimpleNamespace(by_id=lambda number: self._workers[number])
         self.cluster = spec.cluster
         self.version = spec.version
         self.seed = spec.seed
@@ -218,6 +203,13 @@ class _Control:
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return what was measured since the last sample, with traffic but without lengths of queues."""
         return self._sample(self.clock.now_ns)
+
+    def worker_number(self, key: tuple[int, int], slot: Slot) -> int:
+        """Return the number of a worker in samples, by its process and start."""
+        if key not in self._numbers:
+            self._numbers[key] = len(self._workers)
+            self._workers.append(SimpleNamespace(slot=slot))
+        return self._numbers[key]
 
     def random(self, purpose: str) -> random.Random:
         return random.Random(f"{self.seed}/{purpose}")
@@ -321,7 +313,7 @@ class LiveServices:
                 # A worker's first window includes its start, which is no executor's load.
                 if slot is None or window is file.windows[0]:
                     continue
-                number = self._control.fleet.number((file.pid, file.started_ns), slot)
+                number = self._control.worker_number((file.pid, file.started_ns), slot)
                 for executor, used in tail.cpu(file, window).items():
                     cpu[number, executor] += used
                 traffic.update(tail.traffic(window))

@@ -116,9 +116,8 @@ def read_constants(path: Path) -> MachineConstants:
         raise UserError("must be a JSON object", field="machine", value=machine, remedy=remedy)
     values = {name: _values(name, each) for name, each in generations.items()}
     scenes = {name: _scenes(name, each.get("scenes", [])) for name, each in generations.items()}
-    for name in values:
-        # The cost model checks the ranges.
-        replace(CostModel(), **values[name])
+    for own in values.values():
+        replace(CostModel(), **own)  # the cost model checks the ranges
     return MachineConstants(values, scenes, machine)
 
 
@@ -151,7 +150,7 @@ def _scenes(generation: str, given: object) -> tuple[str, ...]:
 
 
 def read_costs(home: Path, given: Path | None = None) -> dict[str, CostModel]:
-    """Cost models by generation, from ``given`` or the file beside recorded runs; `UserError` if unusable."""
+    """Return cost models by generation, from ``given`` or the file beside recorded runs, if there is one."""
     path = given or home / FILE_NAME
     if given is None and not path.is_file():
         return {}
@@ -174,5 +173,4 @@ def on_machine(specs: Iterable[RunSpec], machine: Constants | None) -> tuple[Run
 
 
 def _described(describe: Describe, machine: Constants, spec: RunSpec) -> EmulationSpec:
-    """Describe a run as ``describe`` does, but with these constants."""
     return machine.applied(describe(spec))

@@ -49,10 +49,9 @@ SCENES_NAME = "live"
 
 @dataclass(frozen=True, slots=True)
 class LiveTask:
-    """One play of a description on real Storm.
+    """One play of a description on real Storm, named by experiment, variant and parameters.
 
-    ``experiment``, ``variant`` and ``parameters`` name it. ``seed`` is that of the description, or the number
-    of the play of a scene.
+    ``seed`` is that of the description, or the number of the play of a scene.
     """
 
     experiment: str
@@ -100,10 +99,7 @@ def nearest_release(version: StormVersion) -> Release:
 
 
 def play_task(task: LiveTask, stage: Stage, home: Path | None, advance: Advance) -> Path:
-    """Play a task on a running cluster and return the run's folder.
-
-    Raises `UserError` if it cannot be played there, `StormLabError` if Storm does not behave as it should.
-    """
+    """Play a task on a running cluster and return the run's folder; raises as `play_live`."""
     spec, identity = task.spec, live_identity(task)
     folder = (home or runs_folder()) / identity.experiment / identity.run
     with RunWriter(folder, identity) as log:
