@@ -48,7 +48,7 @@ _ELSEWHERE = {
     "init": ("runs.lab", "Create a workspace with notebooks of your own."),
     "lab": ("runs.lab", "Open JupyterLab on working copies of the notebooks."),
     "calibrate": ("calibration.command", "Fit the constants of the cost model."),
-    "recordings": ("calibration.recordings_command", "Predict recorded runs of a cluster."),
+    "recordings": ("calibration.command", "Predict recorded runs of a cluster."),
 }
 """Commands defined elsewhere in the package: the module that holds each, and its short help."""
 

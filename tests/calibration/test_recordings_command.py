@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from storm_lab.calibration import recordings_command
+from storm_lab.calibration import command
+from storm_lab.calibration.command import recordings
 from storm_lab.calibration.evaluation import steady_rates
-from storm_lab.calibration.recordings_command import recordings
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.papers.rstorm import recording
@@ -32,7 +32,7 @@ def _halved(monkeypatch: pytest.MonkeyPatch) -> None:
         sinks = known.topology(run.topology).sinks
         return rates | {name: ((run.sink or 0) / 2 / len(sinks), 0.0) for name in sinks}
 
-    monkeypatch.setattr(recordings_command, "steady_rates", half)
+    monkeypatch.setattr(command, "steady_rates", half)
 
 
 @pytest.mark.usefixtures("_halved")
