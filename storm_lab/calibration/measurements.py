@@ -10,7 +10,7 @@ import numpy as np
 from storm_lab.calibration.search import Values
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
-from storm_lab.live.links import LAN, LOOPBACK
+from storm_lab.live.sampler import LAN, LOOPBACK
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.model.machines import LIVE
@@ -19,7 +19,7 @@ from storm_lab.runs.live_trust import Recorded, with_measured_jvm_start
 
 _DEFAULT_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
-that were recorded before plays measured their links (`storm_lab.live.links`).
+that were recorded before plays measured their links (`storm_lab.live.sampler`).
 """
 _SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
 """Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each

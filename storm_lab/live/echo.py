@@ -1,4 +1,4 @@
-"""The two ends of a measurement of `links`: a separate program, which starts fast.
+"""The two ends of a measurement of `sampler.measure_links`: a separate program, which starts fast.
 
 It imports nothing of the package. ``echo.py serve ADDRESS`` prints its port and sends back what it receives.
 ``echo.py ask ADDRESS PORT`` prints half of a round trip, in us: the lower quartile, since on a busy machine

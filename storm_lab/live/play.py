@@ -24,11 +24,10 @@ from storm_lab.live.bridge import Bridge, Policy, Round
 from storm_lab.live.collect import collect
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
-from storm_lab.live.links import measure_links
 from storm_lab.live.lives import LiveRecords
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.sampler import MachineSampler, conditions, windows_of
+from storm_lab.live.sampler import MachineSampler, conditions, measure_links, windows_of
 from storm_lab.live.services import LiveServices, check_services
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.timeline import Submission, Timeline, check_faults

@@ -12,7 +12,7 @@ import pytest
 from storm_lab.calibration.measurements import links_of
 from storm_lab.errors import StormLabError
 from storm_lab.live.hosts import Host
-from storm_lab.live.links import measure_links, one_way_us
+from storm_lab.live.sampler import measure_links, one_way_us
 from storm_lab.model.cluster import Cluster, Node
 
 HERE = Host("a", "127.0.0.1")
