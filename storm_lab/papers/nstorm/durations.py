@@ -1,8 +1,7 @@
 """Readings of N-Storm's figures: how long throughput stayed low, how much was done in total, what was lost.
 
-Degradation comes from the pipeline: the seconds of a run in which throughput was at least a given percentage
-below the smooth mean. The smooth mean is that between the warm-up and the first re-assignment of the same
-run. Every reading returns one value per seed, in the order of the seeds.
+Degradation is the time in which throughput was at least a given percentage below the smooth mean: that
+between the warm-up and the first re-assignment of the same run. Readings have one value per seed, in order.
 """
 
 from __future__ import annotations
@@ -28,23 +27,18 @@ QUIET_S = 20.0
 
 def degraded_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:
     """Seconds of the run with throughput at least ``level`` per cent below the smooth mean."""
-    return _of_level(tables, variant, seeds, level, "degraded_s")
+    rows = tables.degradation
+    return value_of(rows[rows["level"] == level], "degraded_s", variant, seeds)
 
 
 def smooth_per_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """The smooth mean itself, in answers per second."""
-    return _of_level(tables, variant, seeds, LEVELS[0], "smooth_per_s")
-
-
-def _of_level(tables: Tables, variant: str, seeds: Sequence[int], level: int, column: str) -> Samples:
-    rows = tables.degradation
-    return value_of(rows[rows["level"] == level], column, variant, seeds)
+    return value_of(tables.degradation, "smooth_per_s", variant, seeds)
 
 
 def _low_s(seconds: pd.DataFrame, smooth: float, level: int, from_s: float, to_s: float = inf) -> float:
     """Seconds in the window with throughput at least ``level`` per cent below ``smooth``."""
-    # Arrays, because a frame per window and run would take most of the time of a notebook with hundreds of
-    # runs.
+    # Arrays, because a frame per window and run would take most of a notebook's time.
     times, width = seconds["t_s"].to_numpy(), seconds["width_s"].to_numpy()
     low = seconds["acked_per_s"].to_numpy() <= smooth * (1 - level / 100) * (1 + 1e-9)
     return float(width[low & (times >= from_s) & (times < to_s)].sum())
@@ -66,26 +60,19 @@ def degraded_against_s(
 
 
 def moves_s(tables: Tables, variant: str, seed: int) -> list[float]:
-    """Times of the re-assignments whose full period is in the run; the run's end cuts off the last one.
-
-    A seed that was not played has none.
-    """
-    duration_s = float(of_run(tables.runs, variant, seed)["duration_s"].max())
-    times: list[float] = []
-    while FIRST_S + (len(times) + 1) * PERIOD_S <= duration_s:
-        times.append(FIRST_S + len(times) * PERIOD_S)
-    return times
+    """Times of the re-assignments whose full period is in the run; none for a seed that was not played."""
+    runs = of_run(tables.runs, variant, seed)
+    periods = int((runs["duration_s"].max() - FIRST_S) // PERIOD_S) if len(runs) else 0
+    return [FIRST_S + number * PERIOD_S for number in range(periods)]
 
 
 def degraded_by_move_s(tables: Tables, variant: str, seed: int, level: int) -> list[float]:
     """Degraded seconds between each re-assignment and the next; empty if the run has no smooth mean."""
-    (smooth,) = _of_level(tables, variant, (seed,), level, "smooth_per_s")
+    (smooth,) = smooth_per_s(tables, variant, (seed,))
     if smooth is None:
         return []
-    seconds = of_run(tables.throughput_1s, variant, seed)
-    return [
-        _low_s(seconds, smooth, level, start, start + PERIOD_S) for start in moves_s(tables, variant, seed)
-    ]
+    seconds, starts = of_run(tables.throughput_1s, variant, seed), moves_s(tables, variant, seed)
+    return [_low_s(seconds, smooth, level, start, start + PERIOD_S) for start in starts]
 
 
 def mean_per_move_s(tables: Tables, variant: str, seeds: Sequence[int], level: int) -> Samples:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement
+from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measured, measurement
 from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm.durations import (
     ANSWERED,
@@ -34,15 +34,12 @@ SLUG = "nstorm-multi-migration"
 WITHOUT_MOVES = replace(NSTORM, moved=0)
 """N-Storm in a run without moves: the initial placement, warmed up as long as in the other runs."""
 PAPERS_M = (1, 2, 4, 8, 16)
-SMALL_M = (1, 2, 4)
 AFTER = 3
 """Number of re-assignments after which the gain of figure 10 is measured; the paper says two or three."""
 COMPARED_S = FIRST_S + AFTER * PERIOD_S
 """The gain is measured in the last seconds before this time, that of the next re-assignment."""
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter(
-        "moved", (1, 2, 4, 8, 16), "executors that move at each re-assignment (figure 9)", low=1, high=36
-    ),
+    Parameter("moved", PAPERS_M, "executors that move at each re-assignment (figure 9)", low=1, high=36),
     *COMMON,
 )
 
@@ -67,8 +64,7 @@ def moving(executors: int) -> Setting:
 def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
     """Change of throughput after three re-assignments, in per cent, over the 20 s before the fourth.
 
-    It is relative to the same seconds of a run in which nothing moves. The start of the same run would not
-    do, because code gets faster while it runs.
+    Relative to the same seconds of a run without moves, because code gets faster while it runs.
     """
     after, before = (
         rate_between(tables, setting.variant, seeds, COMPARED_S - QUIET_S, COMPARED_S)
@@ -92,8 +88,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     if 4 in chosen:
         how = "100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment"
         found.append(measurement("nstorm-fig10-m4-gain", gain(tables, 4, seeds), unit="%", how=how))
-    if set(SMALL_M) <= chosen:
-        widest = _widest(tables, [variant[m] for m in SMALL_M], seeds)
+    if {1, 2, 4} <= chosen:
+        widest = _widest(tables, [variant[m] for m in (1, 2, 4)], seeds)
         how = (
             f"largest less smallest of the three means over {len(seeds)} seeds, at the level at which they "
             f"differ most, one number without an interval; {DEGRADED.format('20 to 100')}"
@@ -113,20 +109,17 @@ def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> Meas
     """Largest difference of means over seeds. The paper compares means of ten runs, so this does so, too."""
     widest = 0.0
     for level in LEVELS:
-        means = []
-        for variant in variants:
-            known = [s for s in degraded_s(tables, variant, seeds, level) if s is not None]
-            if len(known) < len(seeds):
-                return Measured(None)
-            means.append(sum(known) / len(known))
+        found = [measured(degraded_s(tables, variant, seeds, level)).value for variant in variants]
+        means = [mean for mean in found if mean is not None]
+        if len(means) < len(variants):
+            return Measured(None)
         widest = max(widest, max(means) - min(means))
     return Measured(widest, seeds=len(seeds))
 
 
 _FIGURE_9 = (("nstorm-fig9-large-m",), [moving(m).variant for m in PAPERS_M])
-"""The claim on figure 9's order, which five seeds do not separate, and its variants."""
 _FIGURE_10 = (("nstorm-fig10-m4-gt-m2",), [moving(m).variant for m in (2, 4)])
-"""The claim on figure 10's order of two and four executors, which five seeds do not decide."""
+"""Claims on orders that five seeds do not decide, and their variants."""
 
 EXPERIMENT = Experiment(
     slug=SLUG,

@@ -1,13 +1,14 @@
 """The runs of N-Storm's experiments: a migration method, its cycles, and the number of threads that move.
 
-All experiments of the paper play the same topology on the same servers. Runs are therefore named by their
-setting and not by the figure, so that settings that several figures compare are played once.
+All play the same topology on the same servers. Runs are named by their setting and not by the figure, so that
+settings that several figures compare are played once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
@@ -87,10 +88,8 @@ class Setting:
     @classmethod
     def of(cls, parameters: Parameters) -> Setting:
         """The setting that a run's parameters describe."""
-        given: dict[str, Any] = {
-            each.name: parameters[each.name] for each in fields(cls) if each.name in parameters
-        }
-        return cls(**given)
+        names = [each.name for each in fields(cls) if each.name in parameters]
+        return cls(**dict[str, Any](parameters.only(names)))
 
 
 STAR = Setting(RESTART)
@@ -113,16 +112,12 @@ UNHURRIED = Trial(
     ),
     indifferent=("calls",),
 )
+_APART: dict[str, ParameterValue] = {"supervisors": SUPERVISORS_IN_TURN, "supervisors_apart_s": 5.0}
 KEPT = Trial(
     "kept",
     "kept messages, supervisors that poll 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
     "after 9 s, JVMs that start in 9 s",
-    {
-        **UNHURRIED.changes,
-        "messages": MESSAGES_KEPT,
-        "supervisors": SUPERVISORS_IN_TURN,
-        "supervisors_apart_s": 5.0,
-    },
+    {**UNHURRIED.changes, "messages": MESSAGES_KEPT, **_APART},
     reading=True,
     chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
     indifferent=UNHURRIED.indifferent,
@@ -131,13 +126,7 @@ BRIEF = Trial(
     "brief",
     "16 callers that pause 100 ms and give up after 6.8 s, supervisors that poll 5 s apart, JVMs that start "
     "in 9 s, threads in 120 ms",
-    {
-        **UNHURRIED.changes,
-        "patience_s": 6.8,
-        "executor_start_ms": 120.0,
-        "supervisors": SUPERVISORS_IN_TURN,
-        "supervisors_apart_s": 5.0,
-    },
+    {**UNHURRIED.changes, "patience_s": 6.8, "executor_start_ms": 120.0, **_APART},
     reading=True,
     chosen_on=("nstorm-fig11-60", "nstorm-fig11-100", "nstorm-fig13-best-60", "nstorm-plus-82"),
     indifferent=UNHURRIED.indifferent,
@@ -146,19 +135,16 @@ READINGS = (UNHURRIED, KEPT)
 """Other sets of values for what is not printed.
 
 Unhurried: two callers that call again at once both meet an absent executor within a fraction of a second,
-however few executors have moved. More callers that pause between their calls meet it one after the other.
-Their pause and patience were chosen on the cost of one and of sixteen moves, and the JVMs' start on the
-losses of Storm*. The number of callers has little influence: 64 give the same seconds as 16.
+however few have moved. More callers that pause meet it one after the other. Pause and patience were chosen on
+the cost of one and of sixteen moves, the JVMs' start on the losses of Storm*; 64 callers are like 16.
 
-Kept: the same callers, but senders keep messages to an executor that is not there yet, because section IV-A
-says that N-Storm+ loses nothing. The supervisors were started once for all runs and poll half a cycle apart,
-which is the largest possible distance.
+Kept: senders keep messages to an executor that is not there yet, because section IV-A says that N-Storm+
+loses nothing. The supervisors poll half a cycle apart, the largest possible distance, in all runs.
 """
 READINGS_OF_PLUS = (*READINGS, BRIEF)
-"""The readings of N-Storm+'s figures. What these print differs from what the other figures print for N-Storm.
+"""The readings of N-Storm+'s figures, which print other numbers for N-Storm than the figures before them.
 
-Brief: a smaller patience and a faster start of threads, chosen on the seconds of N-Storm+ at the longest and
-at the recommended cycles.
+Brief was chosen on the seconds of N-Storm+ at the longest and at the recommended cycles.
 """
 
 
@@ -170,10 +156,7 @@ def migration(setting: Setting) -> MigrationMethod:
 
 
 def timers(setting: Setting, poll_offset_s: float | None = None) -> Timers:
-    """Storm's own timers with the paper's two cycles.
-
-    ``poll_offset_s`` is the time between the supervisors' polls; with None their phases are random.
-    """
+    """Storm's own timers with the paper's cycles; supervisors poll ``poll_offset_s`` apart, or at random."""
     return replace(
         timers_of(VERSION),
         assignment_sync_s=setting.sync_s,
@@ -199,29 +182,27 @@ def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; `UserError` if a text cannot be read."""
     parameters = spec.parameters
     setting = Setting.of(parameters)
+    apart_s = parameters.number("supervisors_apart_s")
     in_turn = parameters.text("supervisors") == SUPERVISORS_IN_TURN
     cost = CostModel(worker_memory_mb=HEAP_MB)
     if "warm_up_factor" in parameters:
         # Set by a trial, to show the effect of cold code.
         cost = replace(cost, warm_up_factor=parameters.number("warm_up_factor"))
-    moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE) if setting.moved else None
+    moves = RandomMoves(TOPOLOGY, setting.moved, FIRST_S, PERIOD_S, MOVABLE)
     return replace(
         spec.described(servers(), (plan(parameters, spec.files["text"]),), DefaultScheduler()),
         cost=cost,
-        services=(moves,) if moves else (),
+        services=(moves,) if setting.moved else (),
         migration=migration(setting),
         times=control_times(parameters),
-        timers=timers(setting, parameters.number("supervisors_apart_s") if in_turn else None),
+        timers=timers(setting, apart_s if in_turn else None),
         window_s=WINDOW_S,
         warm_up_s=WARM_UP_S,
         unreached=Unreached.KEEP if parameters.text("messages") == MESSAGES_KEPT else None,
     )
 
 
-_SHARED = (
-    *(each.name for each in COMMON if each.name not in ("seeds", "text", "readings")),
-    "warm_up_factor",
-)
+_SHARED = {each.name for each in COMMON} - {"seeds", "text", "readings"} | {"warm_up_factor"}
 _THREAD_PARAMETERS = ("executor_start_ms", "sync_ms")
 """Parameters that only a thread-level update depends on."""
 
@@ -230,7 +211,7 @@ def run_specs(parameters: Parameters, settings: Iterable[Setting]) -> tuple[RunS
     """Each setting once for every seed; equal settings are played once; `UserError`: unreadable text."""
     files = {"text": parameters.text("text")}
     inputs = {"sentences": sentences(files["text"], parameters.integer("words")).digest}
-    shared = parameters.only(name for name in _SHARED if name in parameters)
+    shared = parameters.only(_SHARED & parameters.keys())
     found = []
     for setting in dict.fromkeys(settings):
         own = shared if setting.method == THREADS else shared.without(*_THREAD_PARAMETERS)
@@ -252,10 +233,7 @@ def with_other_readings(
     parameters: Parameters, settings: Sequence[Setting], known: Sequence[Trial] = READINGS
 ) -> tuple[RunSpec, ...]:
     """The settings as they are and under each reading ``known``; `UserError` if a text cannot be read."""
-
-    def make_runs(values: Parameters) -> tuple[RunSpec, ...]:
-        return run_specs(values, settings)
-
+    make_runs = partial(run_specs, settings=settings)
     return (*make_runs(parameters), *under_trials(make_runs, parameters, other_readings(parameters, known)))
 
 

@@ -14,6 +14,7 @@ from storm_lab.experiments.readings import (
     Tables,
     by_label,
     changes,
+    measured,
     measurement,
     per_seed,
     quotients,
@@ -101,11 +102,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The settings, the printed wait and every reading for every seed, and trials for some seeds.
-
-    Other waits and costs of cold code are played with the first seed; other numbers of calls, with every
-    patience of the callers, with the first few seeds.
-    """
+    """The settings, the printed wait and every reading for every seed, and trials for the first seeds."""
     methods = (fitted(parameters), STAR, NSTORM)
     settings = tuple(dict.fromkeys((*methods, PRINTED)))
     waits = [Setting(REBALANCE, wait_s=wait_s) for wait_s in parameters.numbers("waits_tried_s")]
@@ -125,16 +122,15 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def callers_tried(parameters: Parameters) -> tuple[tuple[int, float, str], ...]:
     """Numbers of calls and patience of the callers to try: calls, seconds, suffix of the variants."""
-    patience = (parameters.number("patience_s"), *parameters.numbers("patience_s_tried"))
+    usual_s = parameters.number("patience_s")
+    tags = {usual_s: ""}
+    for patience_s in parameters.numbers("patience_s_tried"):
+        tags.setdefault(patience_s, trial_tag("patience_s", patience_s))
     return tuple(
-        (
-            calls,
-            wait_s,
-            trial_tag("calls", calls) + (trial_tag("patience_s", wait_s) if wait_s != patience[0] else ""),
-        )
+        (calls, patience_s, trial_tag("calls", calls) + tag)
         for calls in dict.fromkeys(parameters.integers("calls_tried"))
-        for wait_s in dict.fromkeys(patience)
-        if (calls, wait_s) != (parameters.integer("calls"), patience[0])
+        for patience_s, tag in tags.items()
+        if (calls, patience_s) != (parameters.integer("calls"), usual_s)
     )
 
 
@@ -216,16 +212,14 @@ def wait_for(
     """
     points = []
     for wait_s in sorted(set(waits_s)):
-        found = degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, 60)
-        known = [value for value in found if value is not None]
-        if len(known) == len(seeds):
-            points.append((wait_s, sum(known) / len(known)))
-    pairs = sorted(
+        low_s = measured(degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, 60)).value
+        if low_s is not None:
+            points.append((wait_s, low_s))
+    if len(points) < 2:
+        return None
+    (wait_s, low), (longer_s, high) = min(
         pairwise(points), key=lambda pair: max(pair[0][1] - printed_s, printed_s - pair[1][1], 0.0)
     )
-    if not pairs:
-        return None
-    (wait_s, low), (longer_s, high) = pairs[0]
     return wait_s + (longer_s - wait_s) * (printed_s - low) / (high - low) if high > low else None
 
 
@@ -235,24 +229,15 @@ def _spread(methods: list[Samples]) -> Samples:
 
 
 _METHODS = ("storm-wait19.5-m1", STAR.variant, NSTORM.variant)
-
-
 _TABLES = ("throughput_1s", "degradation")
+_DRAWN = (*_TABLES, "throughput_10s")
+"""The notebook shows averages over 10 s in the paper's own setting only."""
 _REDUCTIONS = "nstorm-fig7-reductions"
 SETTLING = (
-    # The notebook shows averages over 10 s in the paper's own setting only.
     settling(
-        (_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"),
-        _METHODS,
-        10,
-        metrics=(*_TABLES, "throughput_10s"),
+        (_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10, metrics=_DRAWN
     ),
-    settling(
-        ("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"),
-        _METHODS[:1],
-        10,
-        metrics=(*_TABLES, "throughput_10s"),
-    ),
+    settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 10, metrics=_DRAWN),
     settling(
         (
             _REDUCTIONS,

@@ -95,10 +95,7 @@ def label_of(pair: tuple[float, float]) -> str:
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Measure the claims that runs with these cycles answer.
-
-    All need sixteen executors and a delay of 2 s.
-    """
+    """Measure the claims that runs with these cycles answer; all need 16 executors and a delay of 2 s."""
     chosen = cycles(parameters)
     if parameters.integer("moved") != 16 or parameters.number("kill_delay_s") != 2.0 or BEST not in chosen:
         return ()
@@ -128,6 +125,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 _PLUS = [f"nstorm-plus2-{sync_s:g}-{poll_s:g}-m16" for sync_s, poll_s in PAPERS_CYCLES]
+_ALL = ("nstorm-plus2-*",)
+_TABLES = ("throughput_1s", "degradation")
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -141,29 +140,12 @@ EXPERIMENT = Experiment(
     measure=with_trials(measure, _trials),
     chosen=READINGS_OF_PLUS,
     settling=(
-        settling(
-            ("nstorm-fig13-decline", "nstorm-fig13-last-worse"),
-            ("nstorm-plus2-*",),
-            10,
-            KEPT,
-        ),
-        settling(
-            ("nstorm-fig14-order",),
-            ("nstorm-plus2-*",),
-            20,
-            KEPT,
-            metrics=("throughput_1s", "degradation"),
-        ),
+        settling(("nstorm-fig13-decline", "nstorm-fig13-last-worse"), _ALL, 10, KEPT),
+        settling(("nstorm-fig14-order",), _ALL, 20, KEPT, metrics=_TABLES),
         # Five seeds have no standstill at all, by chance; others do.
         settling(("nstorm-fig13-best-100",), ("nstorm-plus2-1-0.3-m16",), reading=UNHURRIED),
         settling(("nstorm-fig13-decline",), _PLUS[:3], 20, UNHURRIED),
-        settling(
-            ("nstorm-fig14-order",),
-            ("nstorm-plus2-*",),
-            10,
-            UNHURRIED,
-            metrics=("throughput_1s", "degradation"),
-        ),
+        settling(("nstorm-fig14-order",), _ALL, 10, UNHURRIED, metrics=_TABLES),
         settling(
             ("nstorm-fig13-best-60", "nstorm-plus-82"),
             (moving(16).variant, "nstorm-plus2-1-0.3-m16"),

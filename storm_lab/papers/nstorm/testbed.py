@@ -13,6 +13,7 @@ from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import V0_9_7
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.text import BOOK, GENERATED, Text, load_text
+from storm_lab.workloads.usercode import Bolt, Spout
 from storm_lab.workloads.word_count import CountWords, ReadLines, SplitSentence, WordCountCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
@@ -178,12 +179,7 @@ def topology(patience_s: float = 30.0) -> Topology:
         Component("count", 24, inputs=(by_word,), outputs={"default": ("word", "count")}),
     )
     return Topology(
-        TOPOLOGY,
-        components,
-        workers=WORKERS,
-        ackers=WORKERS,
-        name=TOPOLOGY,
-        message_timeout_s=patience_s,
+        TOPOLOGY, components, workers=WORKERS, ackers=WORKERS, name=TOPOLOGY, message_timeout_s=patience_s
     )
 
 
@@ -192,12 +188,8 @@ def sentences(choice: str, words: int) -> Text:
     text = load_text(choice)
     chosen = tuple(line for line in text.lines if MIN_WORDS <= len(line.split()) <= words)
     if not chosen:
-        raise UserError(
-            f"has no line of {MIN_WORDS} to {words} words",
-            field="text",
-            value=choice,
-            remedy="increase the parameter words",
-        )
+        message, remedy = f"has no line of {MIN_WORDS} to {words} words", "increase the parameter words"
+        raise UserError(message, field="text", value=choice, remedy=remedy)
     return Text(text.name, chosen)
 
 
@@ -205,20 +197,14 @@ def sentences(choice: str, words: int) -> Text:
 def _trace(choice: str, words: int, split_us: float, count_us: float) -> WorkloadTrace:
     """Cached, so that the user code runs only once over the input that a process's runs share."""
     costs = WordCountCosts(
-        read_us=50.0,
-        split_line_us=split_us / 3,
-        split_word_us=split_us * 2 / 3 / 8,
-        count_us=count_us,
+        read_us=50.0, split_line_us=split_us / 3, split_word_us=split_us * 2 / 3 / 8, count_us=count_us
     )
-    return build_trace(
-        topology(),
-        {
-            "drpc-spout": ReadLines(sentences(choice, words), costs),
-            "split": SplitSentence(costs),
-            "count": CountWords(costs),
-        },
-        VERSION,
-    )
+    code: dict[str, Spout | Bolt] = {
+        "drpc-spout": ReadLines(sentences(choice, words), costs),
+        "split": SplitSentence(costs),
+        "count": CountWords(costs),
+    }
+    return build_trace(topology(), code, VERSION)
 
 
 def plan(parameters: Parameters, text: str) -> TopologyPlan:

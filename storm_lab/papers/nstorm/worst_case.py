@@ -1,7 +1,6 @@
 """How long a moved executor is absent, by the phases of the two supervisors (N-Storm, figure 4).
 
-The figure's claim needs no tuples and is answered by the experiment ``algorithms``. This experiment shows the
-other phases.
+The experiment ``algorithms`` answers the figure's claim; this one shows the other phases.
 """
 
 from __future__ import annotations
