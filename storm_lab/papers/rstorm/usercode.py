@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from storm_lab.workloads.splitmix import SplitMix
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, Values
@@ -35,10 +34,9 @@ _KEPT_PERCENT = 80
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """CPU cost of the user code of a complete topology, in microseconds at the cost model's clock.
+    """CPU cost of a topology's user code, in microseconds at the cost model's clock.
 
-    ``character_us`` is the cost of walking over one character. ``work_us`` is the cost of computing for each
-    tuple, the same in spouts and bolts and for any tuple (the CPU-bound micro-benchmarks).
+    ``character_us``: to walk over one character. ``work_us``: for any tuple, in spouts and bolts alike.
     """
 
     character_us: float = CHARACTER_US
@@ -49,63 +47,35 @@ NO_EFFORT = Effort()
 """Effort of components that compute nothing of their own."""
 
 
+SPOUTS = ("word", "line")
+BOLTS = ("pass", "shorten", "filter", "lengthen")
+
+
 class _Step(Bolt):
-    """A bolt that may sleep for each character of its input; ``seed`` is that of its random draws."""
+    """A bolt that does one of `BOLTS` (sinks pass tuples on, too) and may sleep for each character."""
 
-    walks: ClassVar[bool] = False
-    """Whether it walks over all characters of its input."""
-
-    def __init__(self, effort: Effort, sleep_ms_per_char: float, seed: int) -> None:
+    def __init__(self, does: str, effort: Effort, sleep_ms_per_char: float, seed: int) -> None:
+        self._does = does
         self._effort = effort
         self._sleep_ms_per_char = sleep_ms_per_char
         self._draw = SplitMix(seed)
 
     def cost(self, values: Values) -> Cost:
         length = len(str(values[0]))
-        cpu_us = _STEP_US + self._effort.work_us + self.walks * length * self._effort.character_us
+        walked = length if self._does == "shorten" else 0
+        cpu_us = _STEP_US + self._effort.work_us + walked * self._effort.character_us
         if self._sleep_ms_per_char <= 0:
             return Cost(cpu_us)
         return Cost(cpu_us, SLEEP, length * self._sleep_ms_per_char * 1000.0)
 
-
-class Pass(_Step):
-    """Emits its input unchanged. The sinks also do this, although no component consumes their output."""
-
     def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the input."""
-        emit(values[0])
-
-
-class Shorten(_Step):
-    """Keeps the first 80 % of the characters and walks over them."""
-
-    walks = True
-
-    def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the first 80 % of the text."""
         text = str(values[0])
-        emit(text[: len(text) * _KEPT_PERCENT // 100])
-
-
-class Filter(_Step):
-    """Passes a tuple with probability 0.8."""
-
-    def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the input with probability 0.8."""
-        if self._draw.below(100) < _PASS_PERCENT:
-            emit(values[0])
-
-
-class Lengthen(_Step):
-    """Appends eight characters."""
-
-    def execute(self, values: Values, emit: Emit) -> None:
-        """Emit the text with eight more characters."""
-        emit(str(values[0]) + _APPENDED)
-
-
-BOLTS: dict[str, type[_Step]] = {"pass": Pass, "shorten": Shorten, "filter": Filter, "lengthen": Lengthen}
-SPOUTS = ("word", "line")
+        if self._does == "shorten":
+            text = text[: len(text) * _KEPT_PERCENT // 100]
+        elif self._does == "lengthen":
+            text += _APPENDED
+        if self._does != "filter" or self._draw.below(100) < _PASS_PERCENT:
+            emit(text)
 
 
 def lines_of(lengths: Sequence[int]) -> tuple[str, ...]:
@@ -125,4 +95,4 @@ def spout_of(does: str, lines: Sequence[str], effort: Effort, word: str) -> Spou
 
 def bolt_of(does: str, place: int, effort: Effort, sleep_ms_per_char: float) -> Bolt:
     """The bolt that a definition names, one of `BOLTS`; ``place`` gives filters different random draws."""
-    return BOLTS[does](effort, sleep_ms_per_char, 2 + place)
+    return _Step(does, effort, sleep_ms_per_char, 2 + place)
