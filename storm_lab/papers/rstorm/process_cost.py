@@ -23,20 +23,18 @@ def cost_table(cost: CostModel, host: Node, processes: Sequence[int] = (1, 2, 3,
     Columns: processes; crowding and memory, the two factors of the slow-down; slowdown, their product;
     lost_s, the CPU of the host that the slow-down takes in 10 s; and recorded_low, recorded and
     recorded_high, the slow-down if each further process cost what the regression over the recorded hosts
-    gives. Only the last three include what the emulator plays in addition to the slow-down (timers,
-    connections, smaller batches).
+    gives, including timers, connections and smaller batches, which the emulator plays besides.
     """
     one = cost.slowdown(host, 1)
-    rows = []
-    for count in processes:
-        slowdown = cost.slowdown(host, count) / one
-        crowding = cost.cache_sharing_factor(host, count)
-        memory = slowdown / crowding
-        penalties = [implied_penalty(cost, host, lost) for lost in REGRESSED_S]
-        carried = [memory * (1.0 + penalty * max(0, count - 1)) for penalty in penalties]
-        rows.append((count, crowding, memory, slowdown, WINDOW_S * (1 - 1 / slowdown), *carried))
-    columns = ["processes", "crowding", "memory", "slowdown", "lost_s"]
-    return pd.DataFrame(rows, columns=[*columns, "recorded_low", "recorded", "recorded_high"])
+    table = pd.DataFrame({"processes": processes})
+    table["crowding"] = [cost.cache_sharing_factor(host, count) for count in processes]
+    slowdown = pd.Series([cost.slowdown(host, count) / one for count in processes])
+    table["memory"] = slowdown / table["crowding"]
+    table["slowdown"] = slowdown
+    table["lost_s"] = WINDOW_S * (1 - 1 / slowdown)
+    for name, lost_s in zip(("recorded_low", "recorded", "recorded_high"), REGRESSED_S, strict=True):
+        table[name] = table["memory"] * (1.0 + implied_penalty(cost, host, lost_s) * (table["processes"] - 1))
+    return table
 
 
 def implied_penalty(cost: CostModel, host: Node, lost_s: float) -> float:

@@ -1,10 +1,8 @@
 """Recordings of real Storm runs, played again: what throughput does the emulator predict from a placement?
 
-Every recorded run is played with its own placement. Two further settings, which were not run on the real
-machines, are only emulated: the even scheduler's hosts with one worker process each (*merged*), and the even
-scheduler's runs if a further process cost nothing but its threads (*no-penalty*).
-
-The experiment answers no claim of the paper. It shows how far the emulator can be trusted.
+Every recorded run is played with its own placement. Two settings were not run on real machines: the even
+scheduler's hosts with one worker process each (*merged*), and its runs if a further process cost nothing but
+its threads (*no-penalty*). No claim of the paper is answered; it shows how far the emulator can be trusted.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
-from typing import cast
 
 import pandas as pd
 
@@ -181,9 +178,10 @@ def sink_rates(found: pd.DataFrame, recordings: Recordings, topology: str, varia
     return rows.groupby("seed")["executed"].sum()
 
 
-def sink_rate(found: pd.DataFrame, recordings: Recordings, topology: str, variant: str) -> float:
-    """Tuples that all sinks of a topology execute per 10 s, averaged over the seeds."""
-    return float(sink_rates(found, recordings, topology, variant).mean())
+def _errors(rows: Sequence[tuple[object, ...]], *keys: str) -> pd.DataFrame:
+    """A table with the columns ``keys``, recorded, predicted and error_%, of rows without the error."""
+    table = pd.DataFrame(rows, columns=[*keys, "recorded", "predicted"])
+    return table.assign(**{"error_%": 100.0 * (table["predicted"] / table["recorded"] - 1.0)})
 
 
 def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
@@ -192,14 +190,13 @@ def sinks_by_seed(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     Columns: topology, scheduler, variant (both, for display), seed, recorded and predicted sink throughput,
     error in percent.
     """
-    rows = []
-    for run in recordings.runs:
-        names = (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}")
-        for seed, rate in sink_rates(found, recordings, run.topology, run.variant).items():
-            if run.sink is not None:
-                rows.append((*names, seed, run.sink, rate, _percent(rate, run.sink)))
-    columns = ["topology", "scheduler", "variant", "seed", "recorded", "predicted", "error_%"]
-    return pd.DataFrame(rows, columns=columns)
+    rows = [
+        (run.topology, run.scheduler, f"{run.topology}, {run.scheduler}", seed, run.sink, rate)
+        for run in recordings.runs
+        if run.sink is not None
+        for seed, rate in sink_rates(found, recordings, run.topology, run.variant).items()
+    ]
+    return _errors(rows, "topology", "scheduler", "variant", "seed")
 
 
 def seed_spread(by_seed: pd.DataFrame) -> pd.DataFrame:
@@ -215,9 +212,9 @@ def sink_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     rows = []
     for run in recordings.runs:
         if run.sink is not None:
-            predicted = sink_rate(found, recordings, run.topology, run.variant)
-            rows.append((run.topology, run.scheduler, run.sink, predicted, _percent(predicted, run.sink)))
-    return pd.DataFrame(rows, columns=["topology", "scheduler", "recorded", "predicted", "error_%"])
+            rate = sink_rates(found, recordings, run.topology, run.variant).mean()
+            rows.append((run.topology, run.scheduler, run.sink, rate))
+    return _errors(rows, "topology", "scheduler")
 
 
 def component_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
@@ -226,33 +223,25 @@ def component_errors(found: pd.DataFrame, recordings: Recordings) -> pd.DataFram
     for run in recordings.runs:
         own = found[found["variant"] == run.variant].groupby("component")["emitted"].mean()
         for component, recorded in run.emitted.items():
-            predicted = float(own[component])
-            error = _percent(predicted, recorded)
-            rows.append((run.topology, run.scheduler, component, recorded, predicted, error))
-    columns = ["topology", "scheduler", "component", "recorded", "predicted", "error_%"]
-    return pd.DataFrame(rows, columns=columns)
+            rows.append((run.topology, run.scheduler, component, recorded, own[component]))
+    return _errors(rows, "topology", "scheduler", "component")
 
 
 def ratio_errors(errors: pd.DataFrame) -> pd.DataFrame:
     """Ratio of R-Storm's sink throughput to the even scheduler's, if both exist; error in percent."""
     rows = []
     for topology, group in errors.groupby("topology", sort=False):
-        by = group.set_index("scheduler")
+        by = group.set_index("scheduler")[["recorded", "predicted"]]
         if {"even", "rstorm"} <= set(by.index):
-            recorded, predicted = (
-                float(cast(float, by.loc["rstorm", name])) / float(cast(float, by.loc["even", name]))
-                for name in ("recorded", "predicted")
-            )
-            rows.append((topology, recorded, predicted, _percent(predicted, recorded)))
-    return pd.DataFrame(rows, columns=["topology", "recorded", "predicted", "error_%"])
+            rows.append((topology, *(by.loc["rstorm"] / by.loc["even"])))
+    return _errors(rows, "topology")
 
 
 def what_if(found: pd.DataFrame, recordings: Recordings) -> pd.DataFrame:
     """Predicted sink rates of the even scheduler's runs, and multiples of them in other settings.
 
-    Columns: topology, even (tuples per 10 s); multiples: merged (one worker per host), no-penalty (a further
-    process costs only its threads), rstorm. Means are over the seeds with which both runs of a multiple were
-    played.
+    Columns: topology; even, in tuples per 10 s; and the multiples merged, no-penalty and rstorm, as means
+    over the seeds with which both runs were played.
     """
     known = set(found["variant"])
     rows = []
@@ -277,25 +266,19 @@ def trial_errors(found: pd.DataFrame, recordings: Recordings, trials: Sequence[T
     runs. Only the first seed counts, because trials have no other.
     """
     found = found[found["seed"] == found["seed"].min()]
-    known = set(found["variant"])
+    loaded = [name for name, recorded in recordings.topologies.items() if recorded.is_loaded]
     rows = []
     for trial in (None, *trials):
-        for name, recorded in recordings.topologies.items():
-            if not {"even", "rstorm"} <= set(recorded.runs) or not recorded.is_loaded:
-                continue
-            even, rstorm = (recorded.runs[scheduler] for scheduler in ("even", "rstorm"))
-            variants = [variant_of(run.variant, trial) for run in (even, rstorm)]
-            if not even.sink or not rstorm.sink or not set(variants) <= known:
-                continue
-            old, new = (sink_rate(found, recordings, name, variant) for variant in variants)
-            sinks = (abs(_percent(old, even.sink)) + abs(_percent(new, rstorm.sink))) / 2
-            label = "as set above" if trial is None else trial.label
-            rows.append((label, name, _percent(new / old, rstorm.sink / even.sink), sinks))
+        tag = variant_of("", trial)
+        own = found[found["variant"].str.endswith(tag)]
+        errors = sink_errors(own.assign(variant=own["variant"].str.removesuffix(tag)), recordings).dropna()
+        compared = errors[errors["topology"].isin(loaded) & errors["scheduler"].isin(("even", "rstorm"))]
+        sinks = compared["error_%"].abs().groupby(compared["topology"]).mean()
+        ratios = ratio_errors(compared)
+        label = "as set above" if trial is None else trial.label
+        for topology, error in zip(ratios["topology"], ratios["error_%"], strict=True):
+            rows.append((label, topology, error, sinks[topology]))
     return pd.DataFrame(rows, columns=["label", "series", "ratio_%", "sinks_%"])
-
-
-def _percent(predicted: float, recorded: float) -> float:
-    return 100.0 * (predicted / recorded - 1.0)
 
 
 EXPERIMENT = Experiment(
