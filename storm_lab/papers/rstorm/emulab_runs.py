@@ -1,7 +1,4 @@
-"""Runs on the Emulab machines: one scheduler, one or two topologies.
-
-User code runs over words or lines, and by default the spouts never run empty.
-"""
+"""Runs on the Emulab machines: one scheduler, one or two topologies, user code over words or lines."""
 
 from __future__ import annotations
 
@@ -31,15 +28,11 @@ WINDOW_S = 10.0
 
 def scheduler_of(name: str) -> Scheduler[Any]:
     """Storm's default scheduler, or R-Storm with its recommended readings."""
-    known: dict[str, Scheduler[Any]] = {DEFAULT: DefaultScheduler(), RSTORM: RStormScheduler()}
-    return known[name]
+    return RStormScheduler() if name == RSTORM else DefaultScheduler()
 
 
 def on_emulab(spec: RunSpec, cluster: Cluster, *plans: TopologyPlan) -> EmulationSpec:
-    """Describe a run under the ``scheduler``, by default Storm's, with means from ``from_s`` on.
-
-    Both are parameters of the run.
-    """
+    """Describe a run under its parameter ``scheduler``, by default Storm's; means are from ``from_s`` on."""
     scheduler = spec.parameters.text("scheduler") if "scheduler" in spec.parameters else DEFAULT
     return replace(
         spec.described(cluster, plans, scheduler_of(scheduler)),
@@ -72,11 +65,11 @@ def topology_plan(
     """
     code: dict[str, Spout | Bolt] = {}
     for place, component in enumerate(topology.components):
-        definition = definitions[component.id]
+        own = definitions[component.id]
         if component.is_spout:
-            code[component.id] = spout_of(definition.does, lines, effort, word)
+            code[component.id] = spout_of(own.does, lines, effort, word)
         else:
-            code[component.id] = bolt_of(definition.does, place, effort, definition.sleep_ms_per_char)
+            code[component.id] = bolt_of(own.does, place, effort, own.sleep_ms_per_char)
     sources = {
         spout.id: SourcePlan(
             SourceKind.RATE if lines_per_s > 0 else SourceKind.SATURATED,

@@ -1,8 +1,8 @@
 """R-Storm's five topologies with the parallelism and the demands of its evaluation.
 
 The figures that show the layouts (7 and 11) print no numbers. Streams, components and user code are those of
-the recordings, which are of the same programs. Executors and demands are those of the authors' public code at
-the time of the paper; their sums give the printed machine counts.
+the recordings of the same programs; executors and demands, whose sums give the printed machine counts, are
+those of the authors' public code at the time of the paper.
 """
 
 from __future__ import annotations
@@ -22,13 +22,7 @@ YAHOO = ("page-load", "processing")
 MEMORY_MB = 150.0
 """Memory demand of each executor; not printed, from the authors' public code."""
 
-ASKED_WORKERS: Mapping[str, int] = {
-    "linear": MACHINES,
-    "diamond": MACHINES,
-    "star": 1,
-    "page-load": MACHINES,
-    "processing": MACHINES,
-}
+ASKED_WORKERS: Mapping[str, int] = {**dict.fromkeys((*MICRO, *YAHOO), MACHINES), "star": 1}
 """Workers that each topology asks the default scheduler for: not printed, from the authors' public code. The
 star sets no number there, so Storm's default of one applies.
 """

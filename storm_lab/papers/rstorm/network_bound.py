@@ -1,10 +1,9 @@
 """R-Storm's network-bound micro-benchmarks (figure 8): topologies that compute next to nothing.
 
-The paper says that the network limits them, but prints neither tuple sizes nor rates. In the authors' public
-code spouts emit a word of five bytes without pause and without acking, and this is played here. On these
-machines such a flood is limited by CPU under any scheduler. Distance can only slow down a topology that waits
-for its tuples, so limited windows of root tuples in flight are played, too. The smallest window is the purest
-case of a network-bound topology.
+The paper says that the network limits them, but prints neither tuple sizes nor rates. As in the authors'
+public code, spouts emit a word of five bytes without pause and without acking; on these machines CPU limits
+such a flood under any scheduler. Distance can only slow down a topology that waits for its tuples, so limited
+windows of root tuples in flight are played, too; the smallest is the purest network-bound case.
 """
 
 from __future__ import annotations
@@ -67,10 +66,7 @@ TRIED: tuple[Trial, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Each topology under each scheduler, here and in the recorded set-up, with every seed.
-
-    The trials are played with the first seed.
-    """
+    """Each topology under each scheduler, here and in the recorded set-up; the trials with the first seed."""
     shared = parameters.without("seeds", "trials").changed(machines=MACHINES)
     settings = {f"{t}-{s}": {"topology": t, "scheduler": s} for t in MICRO for s in SCHEDULERS}
     make = partial(RunSpec, SLUG, describe=describe, storm_version=VERSION, sample_every=5000)
@@ -100,9 +96,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the gains of the three panels and their range, here and in the recorded set-up."""
-    claims = {
-        topology: f"rstorm-fig8{panel}-{topology}" for panel, topology in zip("abc", MICRO, strict=True)
-    }
+    claims = {t: f"rstorm-fig8{panel}-{t}" for panel, t in zip("abc", MICRO, strict=True)}
     found = recorded_setup.measure_gains(tables, parameters, claims)
     here, recorded = (
         Measurement(
@@ -127,14 +121,7 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     settling=(
-        Settling(
-            ("rstorm-fig8b-diamond",),
-            variants=("diamond-*-recorded",),
-            seeds=20,
-            reading=recorded_setup.READING,
-        ),
-        Settling(
-            ("rstorm-headline-thr",), variants=("*-recorded",), seeds=10, reading=recorded_setup.READING
-        ),
+        Settling(("rstorm-fig8b-diamond",), ("diamond-*-recorded",), 20, recorded_setup.READING),
+        Settling(("rstorm-headline-thr",), ("*-recorded",), 10, recorded_setup.READING),
     ),
 )

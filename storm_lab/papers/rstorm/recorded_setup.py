@@ -1,9 +1,9 @@
 """The set-up of the author's recordings, played as another reading of figures 8 and 12.
 
-The paper's text has twelve hosts. The recordings behind it have six hosts, twelve workers under default,
-spouts that flood without acks, debug logs, and other numbers of executors. Their gains give the printed
-percentages when they are divided by R-Storm's own throughput. Placements are the recorded ones. Star and
-Processing were not recorded, so the schedulers place them, and nothing was calibrated on them.
+The paper's text has twelve hosts. The recordings have six, twelve workers under default, spouts that flood
+without acks, debug logs, and other numbers of executors; their gains, divided by R-Storm's own throughput,
+give the printed percentages. Placements are the recorded ones. Star and Processing were not recorded: the
+schedulers place them, and nothing was calibrated on them.
 """
 
 from __future__ import annotations
