@@ -1,7 +1,6 @@
-"""Describes runs of section V on the ten blades: Storm with its default scheduler, or T-Storm.
+"""Describes runs of section V on the ten blades: under Storm, or with a ``gamma`` under T-Storm.
 
-A run with the parameter ``gamma`` is one of T-Storm. It adds monitors, schedule generator, custom scheduler,
-the initial consolidation and the smooth hand-over to an otherwise unchanged Storm.
+T-Storm adds monitors, schedule generator, custom scheduler, initial consolidation and smooth hand-over.
 """
 
 from __future__ import annotations
@@ -20,9 +19,6 @@ from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.papers.tstorm.testbed import blades, costs_of
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
-
-STEADY_FROM_SHARE = 5 / 6
-"""Share of a shorter run of figures 5, 6 and 8 before its steady state, long enough for the re-assignment."""
 
 WORKERS = Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40)
 STORE_AND_QUEUE: tuple[Parameter, ...] = (
@@ -49,16 +45,11 @@ def lines_from_queue(parameters: Parameters, readers: int = 1) -> SourcePlan:
     )
 
 
-def storm_or_tstorm(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
-    """Describe a run of figures 5, 6 and 8, whose steady state begins after the re-assignment."""
-    steady_s = min(STEADY_S, spec.parameters.number("duration_s") * STEADY_FROM_SHARE)
-    return replace(on_blades(spec, plan), warm_up_s=steady_s)
-
-
-def on_blades(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
+def on_blades(spec: RunSpec, plan: TopologyPlan, steady_from: float = 5 / 6) -> EmulationSpec:
     """Describe a run under Storm or T-Storm, as its parameters say; `UserError`: the scheduler refuses it.
 
-    Steady-state figures start at `STEADY_S`, or half-way through a shorter run.
+    The steady state starts at `STEADY_S`, or after the share ``steady_from`` of a shorter run, which by
+    default is long enough for the re-assignment of figures 5, 6 and 8.
     """
     services, migration = online_scheduling(spec.parameters)
     return replace(
@@ -67,20 +58,14 @@ def on_blades(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
         migration=migration,
         window_s=spec.parameters.number("monitor_s"),
         cost=costs_of(spec.parameters),
-        warm_up_s=min(STEADY_S, spec.parameters.number("duration_s") / 2),
+        warm_up_s=min(STEADY_S, spec.parameters.number("duration_s") * steady_from),
     )
 
 
 def online_scheduling(parameters: Parameters) -> tuple[tuple[Service, ...], MigrationMethod]:
-    """The services that T-Storm adds to Storm, and its migration method.
-
-    A run without ``gamma`` has no services and uses Storm's own method.
-    """
+    """The services that T-Storm adds to Storm, and its migration method; without ``gamma``, Storm's own."""
     if "gamma" not in parameters:
         return (), Restart()
-    policy = TStormScheduler(
-        TStormParameters(
-            gamma=parameters.number("gamma"), capacity_fraction=parameters.number("capacity_fraction")
-        )
-    )
+    gamma, fraction = parameters.number("gamma"), parameters.number("capacity_fraction")
+    policy = TStormScheduler(TStormParameters(gamma=gamma, capacity_fraction=fraction))
     return (InitialConsolidation(), generator(policy, parameters)), Smooth()

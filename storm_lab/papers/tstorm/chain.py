@@ -1,7 +1,7 @@
 """Section III of T-Storm: a chain of four bolts on five nodes, one executor each, under a fixed placement.
 
-The placement follows from the number of workers, as the default scheduler places them: one worker on one node
-(n1w1), five on five (n5w5, two executors each), ten on five (n5w10, one each).
+By the number of workers the default scheduler makes the paper's placements: one worker on one node (n1w1),
+five on five (n5w5, two executors each), or ten on five (n5w10, one each).
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ BOLT_MS = Parameter(
     chosen_on=("tstorm-fig2-n5w10", "tstorm-fig5a-tstorm-ms"),
 )
 """The benchmark's bolts cost the same in all experiments. In figure 5 two of five identifiers go to the same
-counter in every second run. With bolts of 1.8 ms the runs keep up with all five seeds. With 2.0 ms, two nodes
-(figure 5(c)) are overloaded with three seeds, and with 2.2 ms with four; under Storm an initial queue then
-persists for minutes with four. The paper's figures show nothing like it.
+counter in every second run. Runs with 1.8 ms keep up with all five seeds. With 2.0 ms, two nodes (figure
+5(c)) are overloaded with three seeds, with 2.2 ms with four, unlike anything in the paper.
 """
 
 SHARED: tuple[Parameter, ...] = (

@@ -25,6 +25,7 @@ from storm_lab.papers.tstorm.testbed import STORM, tstorm_variant
 TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overload_windows")
 """Parameters that a run under Storm's own scheduler does not depend on."""
 
+GAIN = "100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {:g} s on"
 COMPARED_FROM_S = 500.0
 """The paper compares runs with a re-assignment from this time on."""
 FIRST_SCHEDULE_S = 290.0
@@ -39,11 +40,10 @@ PRINTED_PHASE = "minutes in the phase of the printed one"
 def gamma_runs(
     run: Callable[[str, int, Parameters], RunSpec], parameters: Parameters, excluded: Sequence[str]
 ) -> tuple[RunSpec, ...]:
-    """Storm once and T-Storm once per gamma, for every seed.
+    """Storm once and T-Storm once per gamma, for every seed; ``run`` is given variant, seed and parameters.
 
-    ``run`` makes a run from its variant, seed and parameters. Storm's run has none of T-Storm's parameters.
     No run has ``gammas``, ``seeds`` or the ``excluded`` parameters (files, and values that are tried one at a
-    time). In this way, a run that does not depend on a value is played once for all its values.
+    time), and Storm's has none of T-Storm's: a run is played once for all values that do not affect it.
     """
     tstorm = parameters.without("gammas", "seeds", *excluded)
     settings = {STORM: tstorm.without(*TSTORM_ONLY)}
@@ -79,7 +79,7 @@ def gain_claim(
 ) -> Measurement:
     """Measure the gain with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
     start = stable_s if gamma == 1.0 else COMPARED_FROM_S
-    how = f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {start:g} s on"
+    how = GAIN.format(start)
     return measurement(claim, gains_from(tables, gamma, seeds, start), unit="%", how=how)
 
 
@@ -96,9 +96,8 @@ def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samp
 def consolidated_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Time at which the initial consolidation is over: its last executor is ready, and tuples complete.
 
-    The later of two times counts: the last change of the occupancy before any generated schedule, and the
-    start of the first bin with completed tuples that does not end before that change. None without a
-    rebalance command.
+    That is the last change of the occupancy before any generated schedule, or the start of the first bin with
+    completed tuples that does not end before it, whichever is later. None without a rebalance command.
     """
     found: Samples = []
     for seed in seeds:
@@ -131,8 +130,7 @@ def minute_peak_at(
 ) -> Samples:
     """Middle of the minute with the highest mean processing time, from the first generated schedule on.
 
-    The paper plots averages over minutes. One of these minutes has its middle at ``centre_s``; by default
-    minutes are counted from submission. None if the peak is not a spike.
+    A minute has its middle at ``centre_s``; by default minutes begin at submission. None without a spike.
     """
     first_s = centre_s - _SECONDS_A_MINUTE / 2
 
@@ -153,8 +151,7 @@ def spike_claim(
 ) -> tuple[Measurement, Measurement]:
     """Measure a printed spike time by minutes from submission, and by minutes in the phase of the print.
 
-    If the paper's minute averages are plotted 14 s past the minute, for example, the highest one is 14 s
-    past, too. The paper's minutes do not begin at submission, and it does not say when they do.
+    The paper's minute averages are some seconds past the minute, and it does not say when its minutes begin.
     """
     how = "middle of the minute of highest mean processing time from the re-assignment on; minutes "
     phase_s = printed_s % _SECONDS_A_MINUTE

@@ -1,7 +1,4 @@
-"""T-Storm's three topologies over gamma: the runs of figures 5, 6 and 8 side by side, and further gammas.
-
-The runs of the figures belong to their own experiments, so they are played once.
-"""
+"""T-Storm's three topologies over gamma: the runs of figures 5, 6 and 8 side by side, and further gammas."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
-from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, gains_from, processing_ms
+from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, GAIN, gains_from, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, CORES, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
@@ -25,9 +22,7 @@ SEVEN_NODES = {
 }
 """Topology -> its experiment, and the gamma at which it runs on seven nodes."""
 
-_HOW = (
-    f"100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {COMPARED_FROM_S:g} s on"
-)
+_HOW = GAIN.format(COMPARED_FROM_S)
 
 PARAMETERS: tuple[Parameter, ...] = (
     Parameter(
@@ -133,8 +128,8 @@ EXPERIMENT = Experiment(
     chosen=(TWO_CORES_TRIAL, FULLER_TRIAL),
     settling=(
         Settling(
-            ("tstorm-7node-topology-order",),
-            variants=(STORM, *dict.fromkeys(tstorm_variant(gamma) for _, gamma in SEVEN_NODES.values())),
+            _ORDER,
+            (STORM, *dict.fromkeys(tstorm_variant(gamma) for _, gamma in SEVEN_NODES.values())),
             metrics=("latency_10s",),
         ),
     ),

@@ -13,7 +13,7 @@ from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
+from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, on_blades
 from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_runs, printed_gammas
 from storm_lab.papers.tstorm.testbed import COMMON, TWO_CORES, TWO_CORES_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
@@ -89,9 +89,8 @@ WORKLOAD: tuple[Parameter, ...] = (
     ),
     *STORE_AND_QUEUE,
 )
-"""Input and costs. The paper calls this topology's work even more intensive than Word Count's. On a
-logarithmic scale, rules and index are beyond the middle of their ranges, count and store in the middle. The
-rate is near the highest that five nodes keep up with.
+"""Input and costs. The paper calls this work even more intensive than Word Count's, so on a logarithmic scale
+rules and index are beyond the middle of their ranges. The rate is near the highest for five nodes.
 """
 
 PARAMETERS: tuple[Parameter, ...] = (
@@ -125,7 +124,7 @@ TRIED: tuple[Trial, ...] = (
 def topology(parameters: Parameters) -> Topology:
     """Spout and rules, then indexer and counter in parallel with one store each (section V).
 
-    Groupings are not printed. They are shuffle, except for the counters, which count by path.
+    Groupings are not printed: shuffle, except for the counters, which count by path.
     """
     return _topology(parameters.integer("workers"), parameters.integer("ackers"))
 
@@ -204,7 +203,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
-    return storm_or_tstorm(spec, plan(spec))
+    return on_blades(spec, plan(spec))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

@@ -60,10 +60,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "mean processing time in the last minute that has acked tuples, with five spout executors, over the "
         f"mean from {start:g} s on with one"
     )
-    onset = (
-        "failed root tuples before and from the first 10 s bin with a mean processing time above "
-        f"{ONSET_S:g} s on"
-    )
+    bins = "the first 10 s bin with a mean processing time above"
+    onset = f"failed root tuples before and from {bins} {ONSET_S:g} s on"
     return (
         measurement("tstorm-fig3a-overload-latency", slower, unit="ratio", how=latency),
         by_label("tstorm-fig3b-overload-failures", around, unit="tuples", how=onset),
@@ -73,14 +71,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
     """Mean processing time of the last minute in which tuples are acked; None if none ever is.
 
-    Once every tuple times out, there is no processing time to average. So the last minute of the run itself
-    can be empty.
+    The last minute of the run itself can be empty, once every tuple times out.
     """
     ends = of_run(tables.latency_10s, variant, seed)["t_s"]
-    if not len(ends):
-        return None
-    from_s = float(ends.max()) - 50.0
-    return processing_ms(tables, variant, (seed,), from_s)[0]
+    return processing_ms(tables, variant, (seed,), float(ends.max()) - 50.0)[0]
 
 
 def failures_around_onset(tables: Tables, variant: str, seed: int) -> tuple[float, float]:

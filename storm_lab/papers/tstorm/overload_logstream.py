@@ -74,26 +74,12 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
     """Trials with another rule, without ackers or with another rate: when is the overload noticed?"""
-    return (
-        *tried(
-            parameters,
-            "overload_windows",
-            "w{}",
-            "an overload of {} windows in a row",
-            listed="windows_tried",
-            claims=("tstorm-fig10-detect",),
-        ),
-        *tried(
-            parameters,
-            "gamma",
-            "a0-g{}",
-            "no ackers, gamma {}",
-            listed="gammas_unacked",
-            claims=("tstorm-fig10-nodes",),
-            also={"ackers": 0},
-        ),
-        *rate_trials(parameters, "{} lines"),
-    )
+    rule, listed = "an overload of {} windows in a row", "windows_tried"
+    detect, nodes = ("tstorm-fig10-detect",), ("tstorm-fig10-nodes",)
+    rules = tried(parameters, "overload_windows", "w{}", rule, listed=listed, claims=detect)
+    label, listed, unacked = "no ackers, gamma {}", "gammas_unacked", {"ackers": 0}
+    gammas = tried(parameters, "gamma", "a0-g{}", label, listed=listed, claims=nodes, also=unacked)
+    return (*rules, *gammas, *rate_trials(parameters, "{} lines"))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:

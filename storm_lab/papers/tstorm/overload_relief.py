@@ -1,8 +1,7 @@
 """Figures 9 and 10 of T-Storm: everything runs in one worker at twice the input, and T-Storm must react.
 
-The first assignment is fixed by hand: all executors in one slot of one node. From then on monitors, overload
-detection, schedule generator and hand-over are those of section V as a whole. The readings say when the
-overload is noticed, and what its relief brings.
+The first assignment is fixed by hand: all executors in one slot. The rest is as in all of section V. The
+readings say when the overload is noticed, and what its relief brings.
 """
 
 from __future__ import annotations
@@ -69,32 +68,21 @@ def relief_runs(
         return replace(run(variant, seed, parameters), experiment=slug, describe=describe)
 
     shared = parameters.without("seeds", "gammas_tried", STREAMS.name, *excluded)
-    shared = shared.changed(lines_per_s=total_lines_per_s(parameters, parameters.number("lines_per_s")))
+    shared = shared.changed(lines_per_s=total_lines_per_s(parameters))
     gammas = tried(parameters, "gamma", "g{}", "gamma {}", listed="gammas_tried")
     return runs_of(make, {RELIEVED: {}}, parameters, shared, (*gammas, *trials))
 
 
-def total_lines_per_s(parameters: Parameters, lines_per_s: float) -> float:
+def total_lines_per_s(parameters: Parameters) -> float:
     """Lines per second of all input streams together."""
-    return lines_per_s * parameters.integer(STREAMS.name)
+    return parameters.number("lines_per_s") * parameters.integer(STREAMS.name)
 
 
 def rate_trials(parameters: Parameters, label: str, claims: tuple[str, ...] = ()) -> tuple[Trial, ...]:
-    """Trials with other lines per second and stream; ``label`` contains ``{}`` for the value.
-
-    As with `tried`, a claim that is reproduced with one of several values is no prediction.
-    """
+    """Trials with other lines per second and stream; ``label`` contains ``{}`` for the value."""
     return tuple(
-        Trial(
-            f"r{rate:g}",
-            label.format(f"{rate:g}"),
-            {"lines_per_s": total_lines_per_s(parameters, rate)},
-            claims=claims,
-            chosen_on=claims,
-            requested=True,
-        )
-        for rate in dict.fromkeys(parameters.numbers("rates_tried"))
-        if rate != parameters.number("lines_per_s")
+        replace(trial, changes={"lines_per_s": total_lines_per_s(parameters.changed(**trial.changes))})
+        for trial in tried(parameters, "lines_per_s", "r{}", label, listed="rates_tried", claims=claims)
     )
 
 
@@ -109,7 +97,7 @@ def describe_log_stream(spec: RunSpec) -> EmulationSpec:
 
 
 def _describe(spec: RunSpec, plan: TopologyPlan) -> EmulationSpec:
-    described = on_blades(spec, plan)
+    described = on_blades(spec, plan, steady_from=0.5)
     slot = described.cluster.nodes[0].slots[0]
     executors = executors_of(plan.topology, spec.storm_version)
     return replace(described, placement=Assignment.of((executor, slot) for executor in executors))
@@ -139,8 +127,7 @@ def before_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 def after_ms(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Mean processing time of the tuples that complete from `SETTLED_S` on.
 
-    None for a seed in which more than `MAX_FAILED_SHARE` of all tuples fail after that time. The few that
-    complete do not represent the topology.
+    None if more than `MAX_FAILED_SHARE` of all tuples fail from then on: the others represent nothing.
     """
     return per_seed(
         lambda level, share: level if share <= MAX_FAILED_SHARE else None,

@@ -1,7 +1,7 @@
-"""Compares T-Storm's smooth re-assignment with the plain one, and with variants that lack one of its parts.
+"""Compares T-Storm's smooth re-assignment (section IV-D) with the plain one, and without one of its parts.
 
-Section IV-D describes it. All runs are Word Count with gamma 1.8 and differ only in the hand-over. They
-measure the same load up to the re-assignment, so they carry out the same new assignment.
+All runs are Word Count with gamma 1.8 and differ only in the hand-over. They measure the same load up to the
+re-assignment, so they carry out the same new assignment.
 """
 
 from __future__ import annotations
@@ -95,19 +95,18 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run with the hand-over that its variant names."""
-    described = on_blades(spec, word_count.plan(spec))
+    described = on_blades(spec, word_count.plan(spec), steady_from=0.5)
     cost = dispatching(described.cost, spec.parameters)
     return replace(described, migration=hand_over(spec.variant), cost=cost)
 
 
 def hand_over(variant: str) -> MigrationMethod:
     """The migration method of a variant: Storm's, T-Storm's, or T-Storm's without one part."""
-    kill_at_once, emit_at_once = VARIANTS_NO_DELAY
     methods: dict[str, MigrationMethod] = {
         VARIANT_PLAIN: Restart(),
         VARIANT_NO_DISPATCHER: Smooth(dispatch_by_id=False),
-        kill_at_once: Smooth(kill_delay_s=0.0),
-        emit_at_once: Smooth(spout_delay_s=0.0),
+        VARIANTS_NO_DELAY[0]: Smooth(kill_delay_s=0.0),
+        VARIANTS_NO_DELAY[1]: Smooth(spout_delay_s=0.0),
     }
     return methods.get(variant, Smooth())
 
@@ -119,11 +118,8 @@ def dispatching(usual: CostModel, parameters: Parameters) -> CostModel:
     """
     if "dispatch_us" not in parameters:
         return usual
-    return replace(
-        usual,
-        receive_us=usual.receive_us + parameters.number("dispatch_us"),
-        header_bytes=usual.header_bytes + ID_BYTES,
-    )
+    receive_us = usual.receive_us + parameters.number("dispatch_us")
+    return replace(usual, receive_us=receive_us, header_bytes=usual.header_bytes + ID_BYTES)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -173,8 +169,7 @@ def lost(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
 def excess_ms_s(tables: Tables, variant: str, seeds: Sequence[int]) -> Samples:
     """Area between the processing time and its previous level, over the time of the re-assignment.
 
-    A root tuple that fails or is lost counts with its timeout. A mean over completed tuples alone would
-    reward a hand-over for its losses.
+    A root tuple that fails or is lost counts with its timeout, lest losses be rewarded.
     """
 
     def area(seed: int, at: float) -> float | None:

@@ -26,10 +26,7 @@ SECTION_V_NODES = 10
 
 
 def blades(cores: int = TSTORM_V_CORES) -> Cluster:
-    """Section V: blades of dual 2.0 GHz Xeons, 2 GB, 1 Gbps; Nimbus has a separate machine.
-
-    The paper does not print the number of cores of a blade there.
-    """
+    """Section V: blades of dual 2.0 GHz Xeons (cores not printed), 2 GB, 1 Gbps; Nimbus is on another."""
     blade = replace(TSTORM_V, cores=cores, offer=replace(TSTORM_V.offer, cpu_points=100.0 * cores))
     return Cluster(numbered(blade, "node{:02d}", SECTION_V_NODES))
 
@@ -53,9 +50,8 @@ RESIDENT = Parameter(
     high=2400,
 )
 FULLER_HEAPS = {"resident_mb": 640.0}
-"""Heaps of 768 MB that are more than half full, in addition to the 200 MB of a worker. Four workers per node,
-as in the Throughput Test under Storm, then lack almost a third of the memory that they need. Two, as in the
-other topologies, fit.
+"""Heaps of 768 MB that are more than half full, beside the 200 MB of a worker. Four workers per node, as in
+the Throughput Test under Storm, then lack almost a third of their memory; two, as in the others, fit.
 """
 FULLER_HEAPS_NAME = "workers with heaps more than half full (640 MB)"
 PROCESS_PENALTY = Parameter(
@@ -80,8 +76,7 @@ WARM_UP_CALLS = Parameter(
 """A parameter of the Throughput Test alone, whose figure prints when runs become stable."""
 TWO_CORES = {"cores": 2, "process_penalty": 1.0}
 """Blades with two single-core processors, whose caches a second worker process takes away: the other meaning
-of "dual 2.0 GHz Xeon". Figure 5(c) contradicts it: two such nodes cannot carry the Throughput Test while its
-spouts sleep 5 ms.
+of "dual 2.0 GHz Xeon". Figure 5(c) contradicts it: two such nodes cannot carry spouts that sleep 5 ms.
 """
 TWO_CORES_NAME = "two cores a blade, code twice as dear beside another process"
 

@@ -10,9 +10,9 @@ from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, value_of
-from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, variant_of, with_trials
+from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
-from storm_lab.papers.tstorm.blade_runs import storm_or_tstorm
+from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     FIRST_SCHEDULE_S,
@@ -96,6 +96,7 @@ _LEVELS = (
     "tstorm-fig5c-speedup",
 )
 _STABLE = ("tstorm-fig5a-storm-stable", "tstorm-fig5b-stable")
+_WARM_LABEL = "code that is warm half-way after {} calls"
 TRIED: tuple[Trial, ...] = (
     Trial(
         "fuller",
@@ -107,7 +108,7 @@ TRIED: tuple[Trial, ...] = (
     ),
     Trial(
         "calls3300",
-        "code that is warm half-way after 3300 calls",
+        _WARM_LABEL.format(3300),
         {WARM_UP_CALLS.name: 3300.0},
         claims=_STABLE[:1],
         reading=True,
@@ -159,13 +160,7 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def _warm_ups(parameters: Parameters) -> tuple[Trial, ...]:
-    return tried(
-        parameters,
-        WARM_UP_CALLS.name,
-        "u{}",
-        "code that is warm half-way after {} calls",
-        claims=_STABLE,
-    )
+    return tried(parameters, WARM_UP_CALLS.name, "u{}", _WARM_LABEL, claims=_STABLE)
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
@@ -187,7 +182,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
-    return storm_or_tstorm(spec, plan(spec))
+    return on_blades(spec, plan(spec))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -209,6 +204,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list[Measurement]:
     over = consolidated_s(tables, variant, seeds)
+    ours, storms = (minute_from(tables, played, seeds, over) for played in (variant, STORM))
     minute = "mean processing time of the minute after T-Storm's initial period"
     ready = "time at which the last executor of the initial assignment is ready and tuples complete"
     nodes = value_of(tables.steady, "nodes_last", variant, seeds)
@@ -220,13 +216,15 @@ def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list
         measurement("tstorm-fig5a-init-period", over, unit="s", how=ready),
         measurement("tstorm-fig5a-nodes", nodes, unit="nodes", how=last),
         measurement("tstorm-fig5a-workers", workers, unit="workers", how=before),
-        measurement(
-            "tstorm-fig5a-tstorm-ms", minute_from(tables, variant, seeds, over), unit="ms", how=minute
-        ),
-        measurement("tstorm-fig5a-storm-ms", minute_from(tables, STORM, seeds, over), unit="ms", how=minute),
+        measurement("tstorm-fig5a-tstorm-ms", ours, unit="ms", how=minute),
+        measurement("tstorm-fig5a-storm-ms", storms, unit="ms", how=minute),
         measurement("tstorm-fig5a-storm-stable", stable, unit="s", how=_LEVEL),
     ]
 
+
+_G1, _G17, _G6 = (tstorm_variant(gamma) for gamma in (1.0, REASSIGNED_GAMMA, 6.0))
+_MS, _LEVELLED = ("latency_10s",), ("stabilisation",)
+"""Variants of T-Storm, and tables of processing times and of the times at which they are level."""
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -251,54 +249,16 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
-        *(
-            Settling(
-                (claim,),
-                variants=(f"{STORM}-fuller", f"{tstorm_variant(gamma)}-fuller"),
-                seeds=seeds,
-                reading=FULLER_HEAPS_NAME,
-                metrics=("latency_10s",),
-            )
-            for claim, gamma, seeds in (
-                ("tstorm-fig5a-speedup", 1.0, 20),
-                ("tstorm-fig5b-speedup", REASSIGNED_GAMMA, 10),
-            )
-        ),
+        Settling(("tstorm-fig5a-speedup",), (f"{STORM}-fuller", f"{_G1}-fuller"), 20, FULLER_HEAPS_NAME, _MS),
         Settling(
-            _STABLE[1:],
-            variants=(tstorm_variant(REASSIGNED_GAMMA),),
-            seeds=20,
-            metrics=("stabilisation",),
+            ("tstorm-fig5b-speedup",), (f"{STORM}-fuller", f"{_G17}-fuller"), 10, FULLER_HEAPS_NAME, _MS
         ),
-        Settling(
-            _STABLE[1:],
-            variants=(f"{tstorm_variant(REASSIGNED_GAMMA)}-fuller",),
-            seeds=10,
-            reading=FULLER_HEAPS_NAME,
-            metrics=("stabilisation",),
-        ),
-        Settling(
-            ("tstorm-fig5b-spike",),
-            variants=(tstorm_variant(REASSIGNED_GAMMA),),
-            reading=PRINTED_PHASE,
-            metrics=("latency_10s", "spikes"),
-        ),
-        *(
-            Settling(
-                _STABLE[:1],
-                variants=(variant_of(STORM, trial),),
-                seeds=seeds,
-                reading=trial.label,
-                metrics=("stabilisation",),
-            )
-            for trial, seeds in zip(TRIED[:2], (10, 30), strict=True)
-        ),
-        Settling(
-            ("tstorm-fig5c-speedup",),
-            variants=(STORM, tstorm_variant(6.0)),
-            seeds=10,
-            metrics=("latency_10s",),
-        ),
+        Settling(_STABLE[1:], (_G17,), 20, metrics=_LEVELLED),
+        Settling(_STABLE[1:], (f"{_G17}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
+        Settling(("tstorm-fig5b-spike",), (_G17,), reading=PRINTED_PHASE, metrics=(*_MS, "spikes")),
+        Settling(_STABLE[:1], (f"{STORM}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
+        Settling(_STABLE[:1], (f"{STORM}-calls3300",), 30, _WARM_LABEL.format(3300), _LEVELLED),
+        Settling(("tstorm-fig5c-speedup",), (STORM, _G6), 10, metrics=_MS),
     ),
     chosen=TRIED,
 )

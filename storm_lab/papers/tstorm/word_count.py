@@ -11,12 +11,12 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
 from storm_lab.experiments.readings import Tables, measurement, reductions, value_of
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, variant_of, with_trials
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
-from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, storm_or_tstorm
+from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, on_blades
 from storm_lab.papers.tstorm.gamma_runs import (
     COMPARED_FROM_S,
     FIRST_SCHEDULE_S,
@@ -169,20 +169,9 @@ def costs(parameters: Parameters) -> WordCountCosts:
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """The figure's runs, and trials with one seed; `UserError` if the text cannot be read."""
-
-    def of_storm(values: Parameters) -> tuple[RunSpec, ...]:
-        return tuple(spec for spec in figure_runs(values) if spec.variant == STORM)
-
-    def with_gamma_1(values: Parameters) -> tuple[RunSpec, ...]:
-        return figure_runs(values.changed(gammas=(1.0,)))
-
     removed = map(_without, REMOVED_COSTS) if parameters.flag("counterfactuals") else ()
-    return (
-        *figure_runs(parameters),
-        *under_trials(of_storm, parameters, tuple(removed)),
-        *under_trials(with_gamma_1, parameters, _inserts(parameters)),
-        *under_trials(figure_runs, parameters, TRIED),
-    )
+    trials = (*removed, *_inserts(parameters), *TRIED)
+    return (*figure_runs(parameters), *under_trials(figure_runs, parameters, trials))
 
 
 def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
@@ -193,17 +182,14 @@ def figure_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def _without(removed: str) -> Trial:
     """Storm's run without some costs of a further process."""
-    return Trial(
-        f"without-{removed}",
-        f"{removed} at no cost",
-        {"spared": removed, "duration_s": TRIED_S},
-        requested=True,
-    )
+    changes: dict[str, ParameterValue] = {"spared": removed, "duration_s": TRIED_S, "gammas": ()}
+    return Trial(f"without-{removed}", f"{removed} at no cost", changes, requested=True)
 
 
 def _inserts(parameters: Parameters) -> tuple[Trial, ...]:
-    claims, shorter = ("tstorm-fig6a-stable",), {"duration_s": TRIED_S}
-    return tried(parameters, STORE.name, "s{}", "inserts of {} us", claims=claims, also=shorter)
+    also: dict[str, ParameterValue] = {"duration_s": TRIED_S, "gammas": (1.0,)}
+    claims = ("tstorm-fig6a-stable",)
+    return tried(parameters, STORE.name, "s{}", "inserts of {} us", claims=claims, also=also)
 
 
 def run(variant: str, seed: int, values: Parameters, text: str) -> RunSpec:
@@ -237,7 +223,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run; in a counterfactual one, the removed costs of a further process are 0."""
-    described = storm_or_tstorm(spec, plan(spec))
+    described = on_blades(spec, plan(spec))
     if "spared" not in spec.parameters:
         return described
     removed = dict.fromkeys(REMOVED_COSTS[spec.parameters.text("spared")], 0.0)
@@ -279,13 +265,12 @@ def gain_parts(tables: Tables, seed: int) -> pd.DataFrame:
     """
     known = set(tables.latency_10s["variant"])
     (ours,) = processing_ms(tables, tstorm_variant(1.0), (seed,), TRIED_FROM_S)
+    variants = {"nothing": STORM, **{name: variant_of(STORM, _without(name)) for name in REMOVED_COSTS}}
     rows = []
-    for name in ("nothing", *REMOVED_COSTS):
-        variant = STORM if name == "nothing" else variant_of(STORM, _without(name))
+    for name, variant in variants.items():
         if variant in known and ours is not None:
-            (storms,) = processing_ms(tables, variant, (seed,), TRIED_FROM_S)
-            (gain,) = reductions([ours], [storms])
-            rows.append((name, storms, ours, gain))
+            storms = processing_ms(tables, variant, (seed,), TRIED_FROM_S)
+            rows.append((name, *storms, ours, *reductions([ours], storms)))
     return pd.DataFrame(rows, columns=["spared", "storm_ms", "tstorm_ms", "gain_%"])
 
 

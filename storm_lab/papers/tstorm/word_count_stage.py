@@ -38,7 +38,7 @@ class WordCountStage:
 
     def describe(self, entrant: Entrant, spec: RunSpec) -> EmulationSpec:
         """Describe the run of an entrant."""
-        run = on_blades(spec, plan(spec))
+        run = on_blades(spec, plan(spec), steady_from=0.5)
         return entrant.applied(replace(run, settle_s=SETTLE_S), spec.parameters)
 
 
