@@ -1,4 +1,1 @@
-"""What the papers claim about their algorithms alone.
-
-These claims concern placements, cycles and checksums. They need no emulated experiment.
-"""
+"""What the papers claim about their algorithms alone: placements, cycles and checksums."""

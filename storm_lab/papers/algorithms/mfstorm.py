@@ -12,7 +12,6 @@ from storm_lab.schedulers.papers.mfstorm import processing_power
 
 BASELINES = ("default", "isolation")
 
-
 TOPOLOGIES = (WORD_COUNT, EXCLAMATION)
 """The tweet variants have the same shapes."""
 
@@ -46,9 +45,7 @@ def measure() -> tuple[Measurement, ...]:
     computed = "cores x GHz x printed factor, as the policy computes it"
     order = {name: place for place, name in enumerate(filling_order(), start=1)}
     asked = "order in which nodes of one slot come into use as 1, 2, 3 and 4 slots are asked for"
-    theirs_by = {
-        f"{name}/{scenario}": nodes for name in BASELINES for scenario, nodes in counts[name].items()
-    }
+    theirs_by = {f"{name}/{scenario}": n for name in BASELINES for scenario, n in counts[name].items()}
     used = "nodes used on the four desktops, the same for Word Count and Exclamation"
     against_mean = "100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios"
     against_worse = "100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6"

@@ -12,7 +12,7 @@ from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.supervisor import Phases
-from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
@@ -20,7 +20,7 @@ from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.measurement import Measurement, single
 from storm_lab.experiments.readings import measurement
-from storm_lab.model import Assignment, Cluster, Executor, Node, Topology
+from storm_lab.model import Assignment, Cluster, Executor, Node
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.algorithms import trees
@@ -38,19 +38,9 @@ MOVED_S = 50.0
 _RATE = 20.0
 _WARM_S = 100.0
 
-
-def servers() -> Cluster:
-    """Two worker nodes of 16 cores and four slots."""
-    return Cluster(tuple(Node(f"server{number}", cores=16, core_mhz=2100.0) for number in (1, 2)))
-
-
-def word_count() -> Topology:
-    """Eight spouts, 12 executors that split and 24 that count, on all eight workers."""
-    return trees.topology((8, 12, 24), workers=8, ackers=8)
-
-
-def _timers() -> Timers:
-    return replace(timers_of(V0_9_7), assignment_sync_s=SYNC_S)
+SERVERS = Cluster(tuple(Node(f"server{number}", cores=16, core_mhz=2100.0) for number in (1, 2)))
+"""Two worker nodes of 16 cores and four slots."""
+_TIMERS = replace(timers_of(V0_9_7), assignment_sync_s=SYNC_S)
 
 
 def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> float | None:
@@ -62,19 +52,18 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
         scheduled_s: time of the new assignment, modulo the cycle.
     """
     declared = trees.topology((2, 2, 2), workers=2, ackers=1)
-    cluster = servers()
-    old, new = (node.id for node in cluster.nodes)
+    old, new = (node.id for node in SERVERS.nodes)
     cost = CostModel()
-    data = DataPlane(cluster, V0_9_7, cost, [trees.plan(declared, V0_9_7, _RATE)], seed=1)
+    data = DataPlane(SERVERS, V0_9_7, cost, [trees.plan(declared, V0_9_7, _RATE)], seed=1)
     control = ControlPlane(
-        cluster,
+        SERVERS,
         V0_9_7,
         data,
         DefaultScheduler(),
         NStorm(poll_s=BRIEF_POLL_S),
         cost=cost,
         times=ControlTimes(),
-        timers=_timers(),
+        timers=_TIMERS,
         zookeeper=ZooKeeperPlan(),
         seed=1,
         phases={old: Phases(ns(old_phase_s), 0, 0), new: Phases(ns(new_phase_s), 0, 0)},
@@ -108,16 +97,18 @@ def _move(control: ControlPlane, old: str, new: str, at_s: float) -> Executor:
 
 def first_stop_s(seed: int) -> float | None:
     """Time at which the thread that is moved at 50 s stops in its old worker; None if it never does."""
+    # As in the paper: eight spouts, 12 executors that split and 24 that count, on all eight workers.
+    declared = trees.topology((8, 12, 24), workers=8, ackers=8)
     spec = EmulationSpec(
-        cluster=servers(),
+        cluster=SERVERS,
         version=V0_9_7,
-        topologies=(trees.plan(word_count(), V0_9_7, _RATE),),
+        topologies=(trees.plan(declared, V0_9_7, _RATE),),
         scheduler=DefaultScheduler(),
         duration_s=MOVED_S + 2 * (SYNC_S + POLL_S),
         seed=seed,
         services=(RandomMoves(trees.TOPOLOGY, 1, first_s=MOVED_S),),
         migration=NStorm(poll_s=POLL_S),
-        timers=_timers(),
+        timers=_TIMERS,
         # Executions are not evaluated here.
         sample_every=1000,
     )

@@ -1,7 +1,4 @@
-"""A small topology with tuple trees known in advance: each line is torn into pieces, each piece is stored.
-
-The tuples that were executed and acked can then be compared with the expected trees.
-"""
+"""A small topology with tuple trees known in advance: each line is torn into pieces, each piece is stored."""
 
 from __future__ import annotations
 
@@ -106,14 +103,10 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class TreeCheck:
-    """Root tuples of a run, compared with their trees.
+    """Numbers of root tuples of a run, compared with their trees.
 
-    Attributes:
-        roots: all root tuples.
-        acked: those that were acked.
-        incomplete: trees in which an execution is missing or failed.
-        too_early: acked although incomplete, or before the last execution of the tree had ended.
-        unacked: complete but not acked.
+    ``incomplete``: an execution is missing or failed. ``too_early``: acked although incomplete, or before the
+    last execution of the tree had ended. ``unacked``: complete but not acked.
     """
 
     roots: int

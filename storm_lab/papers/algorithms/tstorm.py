@@ -56,10 +56,9 @@ def placed_by_default(topology: Topology) -> Assignment:
 
 
 def placed_by_tstorm(topology: Topology, gamma: float) -> Assignment:
-    """Where T-Storm places the topology after one round of its generator.
+    """Where T-Storm places the topology after its initial assignment and one round of its generator.
 
-    T-Storm's initial assignment comes first. It stays if Algorithm 1 finds no schedule, as with gamma 1 and a
-    cap that is rounded down.
+    The former stays if Algorithm 1 finds no schedule, as with gamma 1 and a cap that is rounded down.
     """
     cluster = blades()
     first = TStormInitialScheduler().schedule(SchedulingView((topology,), cluster, VERSION)).assignment
@@ -77,17 +76,13 @@ def nodes_by_gamma(gammas: Sequence[float]) -> Mapping[str, list[int]]:
 
 def spread(assignment: Assignment, cluster: Cluster) -> int:
     """Largest minus smallest number of executors on a node of the cluster, empty nodes included."""
-    counts = dict.fromkeys((node.id for node in cluster.nodes), 0)
-    for slot in assignment.slots.values():
-        counts[slot.node] += 1
-    return max(counts.values()) - min(counts.values())
+    used = [slot.node for slot in assignment.slots.values()]
+    counts = [used.count(node.id) for node in cluster.nodes]
+    return max(counts) - min(counts)
 
 
 def measure() -> tuple[Measurement, ...]:
-    """Measure the claims on node counts that need no clock.
-
-    Those of Word Count are measured in its own runs.
-    """
+    """Measure the claims on node counts that need no clock; those of Word Count are measured in its runs."""
     cap = "nodes that Algorithm 1 uses on ten blades under even load and traffic"
     throughput, _, logs = topologies()
     single_counts = (
@@ -96,14 +91,9 @@ def measure() -> tuple[Measurement, ...]:
         ("tstorm-fig8b-nodes", logs, 1.7),
         ("tstorm-fig8c-nodes", logs, 2.0),
     )
-    by_gamma = nodes_by_gamma(SWEPT)
-    order: dict[str, float | None] = {
-        "spread/gamma-1": max(spread(placed_by_tstorm(t, 1.0), blades()) for t in topologies())
-    }
-    order |= {
-        f"nodes/gamma-{gamma:g}": sum(counts[place] for counts in by_gamma.values())
-        for place, gamma in enumerate(SWEPT)
-    }
+    order = {"spread/gamma-1": max(spread(placed_by_tstorm(t, 1.0), blades()) for t in topologies())}
+    for gamma, *counts in zip(SWEPT, *nodes_by_gamma(SWEPT).values(), strict=True):
+        order[f"nodes/gamma-{gamma:g}"] = sum(counts)
     by_default = {topology.id: nodes_used(placed_by_default(topology)) for topology in topologies()}
     on_blades = "nodes that the default scheduler uses on ten blades"
     widest = "spread: largest of the three topologies of section V; nodes: sum over them"

@@ -76,8 +76,7 @@ def writes_per_minute(parameters: Parameters) -> dict[str, float]:
 def acked_trees(seed: int, *, killing: bool) -> TreeCheck:
     """Play a minute of known trees, some of which fail, and compare every ack with what was executed.
 
-    ``killing`` kills the worker of one node during the run, with the tuples that it holds, so that some trees
-    stay incomplete.
+    ``killing`` kills the worker of one node with the tuples that it holds, so that trees stay incomplete.
     """
     cluster = Cluster(tuple(Node(f"node{n}") for n in (1, 2, 3)))
     declared = trees.topology((2, 3, 4), workers=3, ackers=2, message_timeout_s=10.0)
