@@ -26,6 +26,8 @@ TSTORM_ONLY = ("alpha", "generation_s", "fetch_s", "capacity_fraction", "overloa
 """Parameters that a run under Storm's own scheduler does not depend on."""
 
 GAIN = "100 * (1 - T-Storm / Storm), mean processing time of tuples that complete from {:g} s on"
+METRICS = ("latency_10s", "latency_60s", "occupancy", "steady", "events")
+"""Tables that the three figures are drawn from."""
 COMPARED_FROM_S = 500.0
 """The paper compares runs with a re-assignment from this time on."""
 FIRST_SCHEDULE_S = 290.0

@@ -10,7 +10,7 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
-from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, GAIN, gains_from, processing_ms
+from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, GAIN, METRICS, gains_from, processing_ms
 from storm_lab.papers.tstorm.testbed import COMMON, CORES, STORM, TWO_CORES, TWO_CORES_NAME, tstorm_variant
 
 SLUG = "tstorm-gamma-sweep"
@@ -113,16 +113,7 @@ EXPERIMENT = Experiment(
     figure="section V, over figures 5, 6 and 8",
     parameters=PARAMETERS,
     notebook="tstorm/gamma_sweep.ipynb",
-    metrics=(
-        "latency_10s",
-        "latency_60s",
-        "failures_10s",
-        "occupancy",
-        "steady",
-        "stabilisation",
-        "spikes",
-        "events",
-    ),
+    metrics=(*METRICS, "failures_10s", "stabilisation", "spikes"),
     runs=runs,
     measure=with_trials(measure, _trials),
     chosen=(TWO_CORES_TRIAL, FULLER_TRIAL),

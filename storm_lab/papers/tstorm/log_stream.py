@@ -14,7 +14,7 @@ from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with
 from storm_lab.model.topology import Component, Grouping, Subscription, Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.tstorm.blade_runs import STORE_AND_QUEUE, WORKERS, lines_from_queue, on_blades
-from storm_lab.papers.tstorm.gamma_runs import gain_claim, gamma_runs, printed_gammas
+from storm_lab.papers.tstorm.gamma_runs import METRICS, gain_claim, gamma_runs, printed_gammas
 from storm_lab.papers.tstorm.testbed import COMMON, TWO_CORES, TWO_CORES_NAME, VERSION
 from storm_lab.workloads.access_log import APACHE, GENERATED, IIS, load_log
 from storm_lab.workloads.build import build_trace
@@ -221,7 +221,7 @@ EXPERIMENT = Experiment(
     figure="Figure 8",
     parameters=PARAMETERS,
     notebook="tstorm/log_stream.ipynb",
-    metrics=("latency_10s", "latency_60s", "occupancy", "steady", "events"),
+    metrics=METRICS,
     runs=runs,
     measure=with_trials(measure, TRIED),
     chosen=TRIED,

@@ -16,6 +16,7 @@ from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     FIRST_SCHEDULE_S,
+    METRICS,
     PRINTED_PHASE,
     at_time,
     consolidated_s,
@@ -224,7 +225,8 @@ def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list
 
 _G1, _G17, _G6 = (tstorm_variant(gamma) for gamma in (1.0, REASSIGNED_GAMMA, 6.0))
 _MS, _LEVELLED = ("latency_10s",), ("stabilisation",)
-"""Variants of T-Storm, and tables of processing times and of the times at which they are level."""
+_ONCE = ("steady_latency", "latency_distribution", "steady_traffic_share")
+"""Tables of processing times, of the times at which they are level, and of values of a complete run."""
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -233,19 +235,7 @@ EXPERIMENT = Experiment(
     figure="Figure 5",
     parameters=PARAMETERS,
     notebook="tstorm/throughput_test.ipynb",
-    metrics=(
-        "latency_10s",
-        "latency_60s",
-        "steady_latency",
-        "latency_distribution",
-        "failures_60s",
-        "steady_traffic_share",
-        "occupancy",
-        "steady",
-        "stabilisation",
-        "spikes",
-        "events",
-    ),
+    metrics=(*METRICS, *_LEVELLED, *_ONCE, "failures_60s", "spikes"),
     runs=runs,
     measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
