@@ -10,15 +10,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
 from storm_lab.experiments.trial import with_trials
-from storm_lab.papers.nstorm.durations import (
-    ANSWERED,
-    DEGRADED,
-    LEVELS,
-    degraded_s,
-    lost_with_threads,
-    replays,
-    total,
-)
+from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.multi_migration import moving
 from storm_lab.papers.nstorm.runs import (
     BRIEF,
@@ -88,27 +80,31 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     before, after = moving(16).variant, plus(parameters).variant
     old, new = (
-        {level: degraded_s(tables, variant, seeds, level) for level in LEVELS} for variant in (before, after)
+        {level: durations.degraded_s(tables, variant, seeds, level) for level in durations.LEVELS}
+        for variant in (before, after)
     )
     reduced = {f"at-{level}": reductions(new[level], old[level]) for level in (60, 100)}
     levels = {
         f"{name}/{level}": values[level]
-        for level in LEVELS
+        for level in durations.LEVELS
         for name, values in (("n-storm-plus", new), ("n-storm", old))
     }
-    more = changes(total(tables, after, seeds), total(tables, before, seeds))
-    lost = {"lost": lost_with_threads(tables, after, seeds), "replayed": replays(tables, after, seeds)}
-    how_reduced = f"100 * (1 - N-Storm+ / N-Storm), {DEGRADED.format('60 or 100')}"
-    how_more = f"{ANSWERED}: 100 * (N-Storm+ / N-Storm - 1)"
+    more = changes(durations.total(tables, after, seeds), durations.total(tables, before, seeds))
+    lost = {
+        "lost": durations.lost_with_threads(tables, after, seeds),
+        "replayed": durations.replays(tables, after, seeds),
+    }
+    how_reduced = f"100 * (1 - N-Storm+ / N-Storm), {durations.DEGRADED.format('60 or 100')}"
+    how_more = f"{durations.ANSWERED}: 100 * (N-Storm+ / N-Storm - 1)"
     how_lost = (
         "tuples that died with stopped executors, as the control log counts them, and calls that timed out, "
         "in a run"
     )
     return (
-        measurement("nstorm-fig11-60", new[60], unit="s", how=DEGRADED.format(60)),
-        measurement("nstorm-fig11-100", new[100], unit="s", how=DEGRADED.format(100)),
+        measurement("nstorm-fig11-60", new[60], unit="s", how=durations.DEGRADED.format(60)),
+        measurement("nstorm-fig11-100", new[100], unit="s", how=durations.DEGRADED.format(100)),
         by_label("nstorm-fig11-reductions", reduced, unit="%", how=how_reduced),
-        by_label("nstorm-fig11-all-levels", levels, unit="s", how=DEGRADED.format("20 to 100")),
+        by_label("nstorm-fig11-all-levels", levels, unit="s", how=durations.DEGRADED.format("20 to 100")),
         measurement("nstorm-fig12-throughput", more, unit="%", how=how_more),
         by_label("nstorm-no-loss", lost, unit="tuples", how=how_lost),
     )

@@ -9,15 +9,7 @@ from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measured, measurement
 from storm_lab.experiments.trial import with_trials
-from storm_lab.papers.nstorm.durations import (
-    ANSWERED,
-    DEGRADED,
-    LEVELS,
-    QUIET_S,
-    degraded_s,
-    rate_between,
-    total,
-)
+from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.runs import (
     NSTORM,
     READINGS,
@@ -67,7 +59,7 @@ def gain(tables: Tables, executors: int, seeds: tuple[int, ...]) -> Samples:
     Relative to the same seconds of a run without moves, because code gets faster while it runs.
     """
     after, before = (
-        rate_between(tables, setting.variant, seeds, COMPARED_S - QUIET_S, COMPARED_S)
+        durations.rate_between(tables, setting.variant, seeds, COMPARED_S - durations.QUIET_S, COMPARED_S)
         for setting in (moving(executors), WITHOUT_MOVES)
     )
     return changes(after, before)
@@ -80,11 +72,11 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     variant = {m: moving(m).variant for m in chosen}
     found: list[Measurement] = []
     if 16 in chosen:
-        low = degraded_s(tables, variant[16], seeds, 60)
-        found.append(measurement("nstorm-fig9-m16-60", low, unit="s", how=DEGRADED.format(60)))
+        low = durations.degraded_s(tables, variant[16], seeds, 60)
+        found.append(measurement("nstorm-fig9-m16-60", low, unit="s", how=durations.DEGRADED.format(60)))
     if {2, 4} <= chosen:
-        done = {f"M-{m}": total(tables, variant[m], seeds) for m in (2, 4)}
-        found.append(by_label("nstorm-fig10-m4-gt-m2", done, unit="tuples", how=ANSWERED))
+        done = {f"M-{m}": durations.total(tables, variant[m], seeds) for m in (2, 4)}
+        found.append(by_label("nstorm-fig10-m4-gt-m2", done, unit="tuples", how=durations.ANSWERED))
     if 4 in chosen:
         how = "100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment"
         found.append(measurement("nstorm-fig10-m4-gain", gain(tables, 4, seeds), unit="%", how=how))
@@ -92,24 +84,24 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         widest = _widest(tables, [variant[m] for m in (1, 2, 4)], seeds)
         how = (
             f"largest less smallest of the three means over {len(seeds)} seeds, at the level at which they "
-            f"differ most, one number without an interval; {DEGRADED.format('20 to 100')}"
+            f"differ most, one number without an interval; {durations.DEGRADED.format('20 to 100')}"
         )
         found.append(Measurement("nstorm-fig9-small-m", (widest,), unit="s", how=how))
     if set(PAPERS_M) <= chosen:
-        lows = {f"M-{m}": degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M}
-        stops = {f"standstill/M-{m}": degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)}
-        done = {f"M-{m}": total(tables, variant[m], seeds) for m in PAPERS_M}
-        how = DEGRADED.format("60, or for a standstill 100")
+        lows = {f"M-{m}": durations.degraded_s(tables, variant[m], seeds, 60) for m in PAPERS_M}
+        stops = {f"standstill/M-{m}": durations.degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)}
+        done = {f"M-{m}": durations.total(tables, variant[m], seeds) for m in PAPERS_M}
+        how = durations.DEGRADED.format("60, or for a standstill 100")
         found.append(by_label("nstorm-fig9-large-m", {**lows, **stops}, unit="s", how=how))
-        found.append(by_label("nstorm-fig10-m-flat", done, unit="tuples", how=ANSWERED))
+        found.append(by_label("nstorm-fig10-m-flat", done, unit="tuples", how=durations.ANSWERED))
     return tuple(found)
 
 
 def _widest(tables: Tables, variants: list[str], seeds: tuple[int, ...]) -> Measured:
     """Largest difference of means over seeds. The paper compares means of ten runs, so this does so, too."""
     widest = 0.0
-    for level in LEVELS:
-        found = [measured(degraded_s(tables, variant, seeds, level)).value for variant in variants]
+    for level in durations.LEVELS:
+        found = [measured(durations.degraded_s(tables, variant, seeds, level)).value for variant in variants]
         means = [mean for mean in found if mean is not None]
         if len(means) < len(variants):
             return Measured(None)

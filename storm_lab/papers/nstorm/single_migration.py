@@ -21,15 +21,7 @@ from storm_lab.experiments.readings import (
     reductions,
 )
 from storm_lab.experiments.trial import tried, under_trials, with_trials
-from storm_lab.papers.nstorm.durations import (
-    ANSWERED,
-    DEGRADED,
-    degraded_s,
-    mean_per_move_s,
-    min_per_move_s,
-    quiet_per_s,
-    total,
-)
+from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.runs import (
     KEPT,
     NSTORM,
@@ -148,12 +140,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figures 6 to 8."""
     seeds = parameters.seeds
     storm, star, ours = methods = [setting.variant for setting in (fitted(parameters), STAR, NSTORM)]
-    low, stop = (
-        {name: degraded_s(tables, name, seeds, percent) for name in methods} for percent in (60, 100)
-    )
-    each = {name: mean_per_move_s(tables, name, seeds, 60) for name in methods}
-    stopped = mean_per_move_s(tables, storm, seeds, 100)
-    shortest = min_per_move_s(tables, PRINTED.variant, seeds, 100)
+    low, stop = ({m: durations.degraded_s(tables, m, seeds, level) for m in methods} for level in (60, 100))
+    each = {name: durations.mean_per_move_s(tables, name, seeds, 60) for name in methods}
+    stopped = durations.mean_per_move_s(tables, storm, seeds, 100)
+    shortest = durations.min_per_move_s(tables, PRINTED.variant, seeds, 100)
     quarter = per_seed(lambda low_s: low_s / parameters.number("duration_s"), low[star])
     reduced = {
         "against-storm": reductions(low[ours], low[storm]),
@@ -164,14 +154,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         for percent, values in ((60, low), (100, stop))
         for label, name in (("n-storm", ours), ("storm-star", star), ("storm", storm))
     }
-    done = {name: total(tables, name, seeds) for name in methods}
+    done = {name: durations.total(tables, name, seeds) for name in methods}
     moved = "seconds at least {} % below the smooth mean, per re-assignment that the end does not cut off"
-    answers = f"{ANSWERED}: 100 * (new / old - 1)"
-    at_60, at_100, moved_60 = DEGRADED.format(60), DEGRADED.format(100), moved.format(60)
+    answers = f"{durations.ANSWERED}: 100 * (new / old - 1)"
+    at_60, at_100, moved_60 = durations.DEGRADED.format(60), durations.DEGRADED.format(100), moved.format(60)
     return (
         measurement(
             "nstorm-fig6-steady-equal",
-            _spread([quiet_per_s(tables, name, seeds) for name in methods]),
+            _spread([durations.quiet_per_s(tables, name, seeds) for name in methods]),
             unit="%",
             how="100 * (1 - slowest / fastest method), answers in the last 20 s before every re-assignment",
         ),
@@ -194,7 +184,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         ),
         measurement("nstorm-fig7-nstorm-60", low[ours], unit="s", how=at_60),
         by_label("nstorm-fig7-reductions", reduced, unit="%", how=f"100 * (1 - N-Storm / other), {at_60}"),
-        by_label("nstorm-fig7-order", order, unit="s", how=DEGRADED.format("60 or 100")),
+        by_label("nstorm-fig7-order", order, unit="s", how=durations.DEGRADED.format("60 or 100")),
         measurement("nstorm-fig8-stormstar-storm", changes(done[star], done[storm]), unit="%", how=answers),
         measurement("nstorm-fig8-nstorm-stormstar", changes(done[ours], done[star]), unit="%", how=answers),
         measurement("nstorm-fig8-nstorm-storm", changes(done[ours], done[storm]), unit="%", how=answers),
@@ -212,7 +202,8 @@ def wait_for(
     """
     points = []
     for wait_s in sorted(set(waits_s)):
-        low_s = measured(degraded_s(tables, Setting(REBALANCE, wait_s=wait_s).variant, seeds, 60)).value
+        variant = Setting(REBALANCE, wait_s=wait_s).variant
+        low_s = measured(durations.degraded_s(tables, variant, seeds, 60)).value
         if low_s is not None:
             points.append((wait_s, low_s))
     if len(points) < 2:

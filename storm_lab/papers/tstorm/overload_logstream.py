@@ -10,20 +10,8 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import Trial, tried, with_trials
+from storm_lab.papers.tstorm import overload_relief as relief
 from storm_lab.papers.tstorm.log_stream import WORKLOAD, run
-from storm_lab.papers.tstorm.overload_relief import (
-    DROP,
-    GAMMAS,
-    NOTICED,
-    RELIEVED,
-    STREAMS,
-    describe_log_stream,
-    detected_s,
-    drop,
-    first_schedule_nodes,
-    rate_trials,
-    relief_runs,
-)
 from storm_lab.papers.tstorm.testbed import COMMON
 
 SLUG = "tstorm-overload-logstream"
@@ -31,7 +19,7 @@ TRIED_S = 300.0
 """Virtual length of the runs that only show when the overload is noticed."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    *GAMMAS,
+    *relief.GAMMAS,
     Parameter(
         "windows_tried",
         (2, 4, 5, 6),
@@ -55,7 +43,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=20,
         high=500,
     ),
-    STREAMS,
+    relief.STREAMS,
     *COMMON,
     *WORKLOAD,
 )
@@ -69,7 +57,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         replace(trial, changes={**trial.changes, "duration_s": TRIED_S}) for trial in _trials(parameters)
     ]
     make = partial(run, log=parameters.text("log"))
-    return relief_runs(SLUG, describe_log_stream, make, parameters, short, excluded)
+    return relief.relief_runs(SLUG, relief.describe_log_stream, make, parameters, short, excluded)
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
@@ -79,18 +67,25 @@ def _trials(parameters: Parameters) -> tuple[Trial, ...]:
     rules = tried(parameters, "overload_windows", "w{}", rule, listed=listed, claims=detect)
     label, listed, unacked = "no ackers, gamma {}", "gammas_unacked", {"ackers": 0}
     gammas = tried(parameters, "gamma", "a0-g{}", label, listed=listed, claims=nodes, also=unacked)
-    return (*rules, *gammas, *rate_trials(parameters, "{} lines"))
+    return (*rules, *gammas, *relief.rate_trials(parameters, "{} lines"))
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 10."""
     seeds = parameters.seeds
-    nodes = first_schedule_nodes(tables, RELIEVED, seeds)
+    nodes = relief.first_schedule_nodes(tables, relief.RELIEVED, seeds)
     first = "nodes of the first schedule that the generator makes"
     return (
-        measurement("tstorm-fig10-detect", detected_s(tables, RELIEVED, seeds), unit="s", how=NOTICED),
+        measurement(
+            "tstorm-fig10-detect",
+            relief.detected_s(tables, relief.RELIEVED, seeds),
+            unit="s",
+            how=relief.NOTICED,
+        ),
         measurement("tstorm-fig10-nodes", nodes, unit="nodes", how=first),
-        measurement("tstorm-fig10-recover", drop(tables, RELIEVED, seeds), unit="ratio", how=DROP),
+        measurement(
+            "tstorm-fig10-recover", relief.drop(tables, relief.RELIEVED, seeds), unit="ratio", how=relief.DROP
+        ),
     )
 
 

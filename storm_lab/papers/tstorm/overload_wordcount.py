@@ -9,30 +9,15 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
 from storm_lab.experiments.trial import Trial, with_trials
-from storm_lab.papers.tstorm.overload_relief import (
-    DROP,
-    GAMMAS,
-    MAX_FAILED_SHARE,
-    NOTICED,
-    RELIEVED,
-    STREAMS,
-    after_ms,
-    describe_word_count,
-    detected_s,
-    drop,
-    first_schedule_nodes,
-    nodes_at,
-    rate_trials,
-    relief_runs,
-)
+from storm_lab.papers.tstorm import overload_relief as relief
 from storm_lab.papers.tstorm.testbed import COMMON
 from storm_lab.papers.tstorm.word_count import WORKLOAD, run
 
 SLUG = "tstorm-overload-wordcount"
 
 PARAMETERS: tuple[Parameter, ...] = (
-    *GAMMAS,
-    STREAMS,
+    *relief.GAMMAS,
+    relief.STREAMS,
     *COMMON,
     *WORKLOAD,
     Parameter(
@@ -50,30 +35,32 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Every seed with the main gamma, the first with other gammas and rates; `UserError`: unreadable text."""
-    make, trials = partial(run, text=parameters.text("text")), _trials(parameters)
-    return relief_runs(SLUG, describe_word_count, make, parameters, trials, ("text", "rates_tried"))
+    make, excluded = partial(run, text=parameters.text("text")), ("text", "rates_tried")
+    describe = relief.describe_word_count
+    return relief.relief_runs(SLUG, describe, make, parameters, _trials(parameters), excluded)
 
 
 def _trials(parameters: Parameters) -> tuple[Trial, ...]:
-    return rate_trials(parameters, "{} lines a second, reader and stream", claims=("tstorm-fig9-recover",))
+    label, claims = "{} lines a second, reader and stream", ("tstorm-fig9-recover",)
+    return relief.rate_trials(parameters, label, claims)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of figure 9."""
     seeds = parameters.seeds
-    noticed = detected_s(tables, RELIEVED, seeds)
+    noticed = relief.detected_s(tables, relief.RELIEVED, seeds)
     recovered = {
-        "drop": drop(tables, RELIEVED, seeds),
-        "level-after": after_ms(tables, RELIEVED, seeds),
-        "nodes-before": nodes_at(tables, RELIEVED, seeds, noticed),
-        "nodes-after": first_schedule_nodes(tables, RELIEVED, seeds),
+        "drop": relief.drop(tables, relief.RELIEVED, seeds),
+        "level-after": relief.after_ms(tables, relief.RELIEVED, seeds),
+        "nodes-before": relief.nodes_at(tables, relief.RELIEVED, seeds, noticed),
+        "nodes-after": relief.first_schedule_nodes(tables, relief.RELIEVED, seeds),
     }
     how = (
-        f"{DROP}, where at most {MAX_FAILED_SHARE:.0%} of the tuples fail; nodes when the overload is "
-        "noticed and in the first schedule made"
+        f"{relief.DROP}, where at most {relief.MAX_FAILED_SHARE:.0%} of the tuples fail; nodes when the "
+        "overload is noticed and in the first schedule made"
     )
     return (
-        measurement("tstorm-fig9-detect", noticed, unit="s", how=NOTICED),
+        measurement("tstorm-fig9-detect", noticed, unit="s", how=relief.NOTICED),
         by_label("tstorm-fig9-recover", recovered, unit="mixed", how=how),
     )
 
