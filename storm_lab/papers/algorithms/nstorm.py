@@ -1,7 +1,4 @@
-"""N-Storm: when a moved thread stops and starts, given the cycles and phases of supervisors and workers.
-
-The control plane is the emulator's. Tuples flow, but no claim here depends on them.
-"""
+"""N-Storm: when a moved thread stops and starts, by the cycles and phases of supervisors and workers."""
 
 from __future__ import annotations
 

@@ -33,10 +33,7 @@ def topologies() -> tuple[Topology, Topology, Topology]:
 
 
 def even_load(topology: Topology, cluster: Cluster) -> MeasuredLoad:
-    """The same CPU use for every executor, and the same tuple rate for every pair of executors on a stream.
-
-    Node counts must follow from the caps alone, so neither CPU nor traffic may distinguish executors.
-    """
+    """Equal CPU use and tuple rates for all executors, so that node counts follow from the caps alone."""
     executors = SchedulingView((topology,), cluster, VERSION).executors[topology.id]
     traffic: dict[tuple[Executor, Executor], float] = {
         (source, target): _PAIR_RATE

@@ -45,10 +45,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def workers_by_machine() -> dict[int, list[int]]:
-    """Workers on each machine, by number of machines, as machines are removed three at a time.
-
-    The default scheduler places the executors of removed machines again; the others stay.
-    """
+    """Workers on each machine, by number of machines, as default places those of three removed at a time."""
     topology = client_event_count()
     present: dict[Executor, Slot] = {}
     found: dict[int, list[int]] = {}

@@ -31,12 +31,7 @@ from storm_lab.papers.nstorm.testbed import COMMON
 SLUG = "nstorm-delayed-kill"
 MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", low=1, high=36)
 DELAY = Parameter(
-    "kill_delay_s",
-    2.0,
-    "time that a moved executor continues to run in its old worker",
-    unit="s",
-    low=0.1,
-    high=30,
+    "kill_delay_s", 2.0, "time that a moved executor continues to run in its old worker", "s", 0.1, 30
 )
 PARAMETERS: tuple[Parameter, ...] = (
     MOVED,

@@ -47,10 +47,7 @@ def _low_s(seconds: pd.DataFrame, smooth: float, level: int, from_s: float, to_s
 def degraded_against_s(
     tables: Tables, variant: str, seeds: Sequence[int], level: int, smooth: Samples
 ) -> Samples:
-    """Seconds from the first re-assignment on with throughput at least ``level`` per cent below ``smooth``.
-
-    ``smooth`` holds a mean of other runs for each seed, so permanent costs become visible, too.
-    """
+    """Seconds from the first re-assignment on against a mean ``smooth`` of other runs: lasting costs, too."""
 
     def low_s(seed: int, mean: float) -> float | None:
         seconds = of_run(tables.throughput_1s, variant, seed)

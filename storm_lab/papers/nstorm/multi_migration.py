@@ -37,10 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm for each number of moved executors and once without any move, for every seed.
-
-    The run without a move is only as long as the gain of figure 10 needs.
-    """
+    """N-Storm by number of moved executors, and without moves for as long as figure 10 needs."""
     short = parameters.changed(duration_s=min(parameters.number("duration_s"), COMPARED_S))
     return (
         *with_other_readings(parameters, [moving(m) for m in parameters.integers("moved")]),

@@ -37,14 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0.1,
         high=60,
     ),
-    Parameter(
-        "polls_s",
-        (3.0, 1.0, 0.3, 0.1),
-        "T_w, the workers' cycle, one for each T_s",
-        unit="s",
-        low=0.05,
-        high=30,
-    ),
+    Parameter("polls_s", (3.0, 1.0, 0.3, 0.1), "T_w, the workers' cycle, one for each T_s", "s", 0.05, 30),
     MOVED,
     DELAY,
     *COMMON,
@@ -53,10 +46,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """N-Storm+ for each pair of cycles, and N-Storm with the longest, for every seed; trials with the first.
-
-    Raises `UserError` if the numbers of T_s and T_w differ.
-    """
+    """N-Storm+ by cycles, N-Storm with the longest, and trials; `UserError`: not as many T_s as T_w."""
     syncs, polls = parameters.numbers("syncs_s"), parameters.numbers("polls_s")
     if len(syncs) != len(polls):
         raise UserError(

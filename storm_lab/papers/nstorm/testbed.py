@@ -90,12 +90,7 @@ COMMON: tuple[Parameter, ...] = (
     Parameter("words", 8, "longest sentence, in words; not printed", low=MIN_WORDS, high=15),
     CALLS,
     Parameter(
-        "think_ms",
-        0.0,
-        "pause of a caller between an answer and its next call; not printed",
-        unit="ms",
-        low=0,
-        high=10000,
+        "think_ms", 0.0, "pause of a caller between an answer and its next call; not printed", "ms", 0, 10000
     ),
     PATIENCE,
     Parameter(
@@ -140,9 +135,7 @@ COMMON: tuple[Parameter, ...] = (
         low=0.5,
         high=2.0,
     ),
-    Parameter(
-        "split_us", 500.0, "CPU to split a sentence of 8 words; not printed", unit="us", low=50, high=500
-    ),
+    Parameter("split_us", 500.0, "CPU to split a sentence of 8 words; not printed", "us", 50, 500),
     Parameter("count_us", 100.0, "CPU to count a word; not printed", unit="us", low=10, high=100),
     Parameter(
         "jvm_start_s",
@@ -152,9 +145,7 @@ COMMON: tuple[Parameter, ...] = (
         low=5,
         high=10,
     ),
-    Parameter(
-        "executor_start_ms", 150.0, "time to start a thread in a running worker", unit="ms", low=50, high=500
-    ),
+    Parameter("executor_start_ms", 150.0, "time to start a thread in a running worker", "ms", 50, 500),
     Parameter(
         "sync_ms",
         50.0,
@@ -208,10 +199,7 @@ def _trace(choice: str, words: int, split_us: float, count_us: float) -> Workloa
 
 
 def plan(parameters: Parameters, text: str) -> TopologyPlan:
-    """Topology, trace and closed-loop source of a run over the text that ``text`` names.
-
-    A call whose tuple tree times out is repeated, as a caller that wants an answer would do.
-    """
+    """Topology, trace and closed-loop source of a run over the text that ``text`` names."""
     half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
     think_ns = round(parameters.number("think_ms") * 1e6)
     trace = _trace(
@@ -222,6 +210,7 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
         calls=parameters.integer("calls"),
         answer_ns=half_ns + think_ns,
         fetch_ns=half_ns,
+        # A caller that wants an answer repeats its call when the tuple tree times out.
         on_fail=FailurePolicy.REPLAY,
         first_result=parameters.text("answers") == FIRST_RESULT,
     )

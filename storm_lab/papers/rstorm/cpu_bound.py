@@ -1,7 +1,6 @@
 """R-Storm's CPU-bound micro-benchmarks (figures 9 and 10): spouts and bolts that compute for each tuple.
 
-Spouts sleep between emits, so all machines together have more CPU than the topologies use. The question is
-how many machines the same work occupies.
+Spouts sleep between emits, so the machines have more CPU than the topologies use: how many are occupied?
 
 Two things are open: how many workers the default scheduler had, and whether mean CPU use is over the machines
 in use or over all twelve. Default is therefore played with twelve workers, for which most of the authors'
@@ -81,11 +80,8 @@ PARAMETERS: tuple[Parameter, ...] = (
 )
 
 LIVE_IDLE_SHARE = 0.036
-"""Cores that all housekeeping of a worker takes.
-
-Threads of live Storm 0.9.2 took 11.5, 15.9 and 16.7 ms/s in three sets of recordings, on cores that are 2.6
-times as fast as the cost model's: 0.030 to 0.043.
-"""
+"""Cores that all housekeeping of a worker takes: threads of live Storm 0.9.2 took 11.5, 15.9 and 16.7 ms/s in
+three sets of recordings, on cores that are 2.6 times as fast as the cost model's (0.030 to 0.043)."""
 
 TRIED: tuple[Trial, ...] = (
     Trial("work10", "10 ms a tuple", {"work_ms": 10.0}),

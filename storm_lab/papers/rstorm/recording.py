@@ -1,8 +1,7 @@
 """Recordings of real runs: topologies, placements and mean rates, read from a file and checked.
 
-The packaged file holds facts measured by R-Storm's first author (its ``source`` says where). Readers can use
-their own file without changing the code. It has the same form, or the long form with samples and provenance
-(`storm_lab.papers.rstorm.recording_detail`).
+The packaged file holds facts measured by R-Storm's first author (its ``source`` says where). A reader's own
+file has the same form, or the long one (`storm_lab.papers.rstorm.recording_detail`).
 """
 
 from __future__ import annotations
@@ -88,10 +87,7 @@ class RecordedTopology(Layout):
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """All topologies of a file, and the digest of its bytes.
-
-    ``left_out`` names runs of unknown topologies.
-    """
+    """All topologies of a file, and its digest; ``left_out`` names runs of unknown topologies."""
 
     topologies: Mapping[str, RecordedTopology]
     line_lengths: tuple[int, ...]

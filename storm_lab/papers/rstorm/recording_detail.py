@@ -2,12 +2,9 @@
 
 A topology of the long form has an entry ``topology`` with ``components`` (id, kind, executors, tasks,
 cpu_points_per_executor, behaviour) and ``streams`` (from, to, grouping), and ``runs`` with ``placement``
-under ``placement_columns`` and means under ``steady_state``. The long form describes in prose what a
-component does. A ``does`` of the entry is used first, then the package's own definition of the same
-component. Only without either is the prose searched for the few things that the topologies' bolts can do.
-
-``extra_runs`` belong to topologies that the long form describes only in prose. Each has its ``runs``, or one
-``run``, and is read if the package knows a topology with its name.
+under ``placement_columns`` and means under ``steady_state``. What a component does is its ``does``, or as the
+package defines it, or else looked for in the prose of its behaviour. ``extra_runs`` belong to topologies that
+are described in prose only; each has ``runs``, or one ``run``, and is read if the package knows its name.
 """
 
 from __future__ import annotations

@@ -48,11 +48,7 @@ SEEDS = seed_parameter("one emulation of every setting per seed; the paper has s
 
 
 def recorded_hosts(core_mhz: float = RSTORM_MHZ) -> Cluster:
-    """The six hosts of the recordings.
-
-    The recordings do not say which host was in which of the two racks. One rack is used, because latency
-    between racks cannot affect throughput without ackers.
-    """
+    """The six hosts of the recordings, in one rack: without ackers, latency between racks changes nothing."""
     return Cluster(tuple(replace(RSTORM, id=host(number), core_mhz=core_mhz) for number in range(HOSTS)))
 
 
@@ -65,8 +61,7 @@ def emulab(machines: int = MACHINES, *, core_mhz: float = RSTORM_MHZ, offer: Res
 def emulab_costs() -> CostModel:
     """The shared constants, but with the printed latency between racks, and code compiled from the start.
 
-    With cold code, Linear needs 100 to 130 s here, and 100 to 150 s in the recordings, until its rates have
-    risen to their level. The paper's runs take 15 minutes, and recorded means begin at 300 s. The short runs
-    played here reach these rates only with compiled code.
+    With cold code, Linear's rates rise for 100 to 130 s here, and for 100 to 150 s in the recordings, whose
+    means begin at 300 s. The short runs played here reach these rates only with compiled code.
     """
     return replace(CostModel(), inter_rack_us=RSTORM_BETWEEN_RACKS_US, warm_up_factor=1.0)

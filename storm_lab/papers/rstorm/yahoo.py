@@ -97,20 +97,12 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 
 def over_lines(slug: str, describe: Describe, parameters: Parameters) -> Callable[..., RunSpec]:
-    """What makes a run over the parameter ``lines``; `UserError` if they cannot be read.
-
-    Nothing is acked, and counters yield the throughput, so a few logged executions are enough.
-    """
-    lines = parameters.text("lines")
-    return partial(
-        RunSpec,
-        slug,
-        describe=describe,
-        storm_version=VERSION,
-        inputs={"lines": event_lines(lines).digest},
-        files={"lines": lines},
-        sample_every=5000,
-    )
+    """What makes a run over the parameter ``lines``; `UserError` if they cannot be read."""
+    files = {"lines": parameters.text("lines")}
+    inputs = {"lines": event_lines(files["lines"]).digest}
+    # Nothing is acked, and counters yield the throughput, so a few logged executions are enough.
+    make = partial(RunSpec, slug, describe=describe, storm_version=VERSION, sample_every=5000)
+    return partial(make, inputs=inputs, files=files)
 
 
 def plan(spec: RunSpec, made: Layout) -> TopologyPlan:

@@ -84,9 +84,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         high=10000,
     ),
     Parameter("count_us", 320.0, "CPU to count an entry", unit="us", low=100, high=1000),
-    Parameter(
-        "store_us", 950.0, "time of an insert into MongoDB, client and server", unit="us", low=300, high=3000
-    ),
+    Parameter("store_us", 950.0, "time of an insert into MongoDB, client and server", "us", 300, 3000),
     *STORE_AND_QUEUE,
 )
 """Input and costs. The paper calls this work even more intensive than Word Count's, so on a logarithmic scale
@@ -122,14 +120,12 @@ TRIED: tuple[Trial, ...] = (
 
 
 def topology(parameters: Parameters) -> Topology:
-    """Spout and rules, then indexer and counter in parallel with one store each (section V).
-
-    Groupings are not printed: shuffle, except for the counters, which count by path.
-    """
+    """Spout and rules, then indexer and counter, with a store each (section V); groupings are not printed."""
     return _topology(parameters.integer("workers"), parameters.integer("ackers"))
 
 
 def _topology(workers: int, ackers: int) -> Topology:
+    # Shuffle, except for the counters, which count by path.
     by_path = Subscription("rules", grouping=Grouping.FIELDS, fields=("path",))
     by_reason = Subscription("rules", MALFORMED, grouping=Grouping.FIELDS, fields=("reason",))
     entries = {"default": ("path", "entry"), MALFORMED: ("reason",)}
@@ -148,15 +144,9 @@ def _topology(workers: int, ackers: int) -> Topology:
 def costs(parameters: Parameters) -> LogStreamCosts:
     """Costs of the user code."""
     store_us = parameters.number("store_us")
-    store_cpu_us = store_us * parameters.number("store_cpu_share")
-    return LogStreamCosts(
-        take_us=parameters.number("take_us"),
-        rules_us=parameters.number("rules_us"),
-        index_us=parameters.number("index_us"),
-        count_us=parameters.number("count_us"),
-        store_cpu_us=store_cpu_us,
-        store_server_us=store_us - store_cpu_us,
-    )
+    cpu_us = store_us * parameters.number("store_cpu_share")
+    own = {name: parameters.number(name) for name in ("take_us", "rules_us", "index_us", "count_us")}
+    return LogStreamCosts(**own, store_cpu_us=cpu_us, store_server_us=store_us - cpu_us)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:

@@ -69,10 +69,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 def last_minute_ms(tables: Tables, variant: str, seed: int) -> float | None:
-    """Mean processing time of the last minute in which tuples are acked; None if none ever is.
-
-    The last minute of the run itself can be empty, once every tuple times out.
-    """
+    """Mean processing time of the last minute in which tuples are acked; None if none ever is."""
     ends = of_run(tables.latency_10s, variant, seed)["t_s"]
     return processing_ms(tables, variant, (seed,), float(ends.max()) - 50.0)[0]
 

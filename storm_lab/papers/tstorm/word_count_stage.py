@@ -22,11 +22,8 @@ class WordCountStage:
     """Word Count with the settings of figure 6, without its gammas, which concern only T-Storm."""
 
     version: ClassVar = VERSION
-    """T-Storm's version."""
     declared: ClassVar = tuple(item for item in PARAMETERS if item.name != "gammas")
-    """Word Count's parameters."""
     sample_every: ClassVar = SAMPLE_EVERY
-    """The same as in all leagues."""
 
     def inputs(self, parameters: Parameters) -> Mapping[str, str]:
         """Digest of the text; `UserError` if it cannot be read."""
