@@ -13,7 +13,7 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
-from storm_lab.model import Assignment, Component, Slot, Subscription, Topology
+from storm_lab.model import Assignment, Component, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.rstorm.emulab_runs import on_emulab, topology_plan
 from storm_lab.papers.rstorm.recording import Definition
@@ -47,15 +47,9 @@ _DEFINITIONS = {"source": Definition("word"), "target": Definition("pass")}
 
 def placement(distance: str) -> Assignment:
     """The two executors at one of the four distances."""
-    first, second, *_ = emulab().nodes
-    other_rack = emulab().nodes[MACHINES // 2]
-    far = {
-        "process": first.slots[0],
-        "node": first.slots[1],
-        "rack": second.slots[0],
-        "cluster": other_rack.slots[0],
-    }
-    slots: dict[str, Slot] = {"source": first.slots[0], "target": far[distance]}
+    first, second, other_rack = (emulab().nodes[place].slots for place in (0, 1, MACHINES // 2))
+    far = {"process": first[0], "node": first[1], "rack": second[0], "cluster": other_rack[0]}
+    slots = {"source": first[0], "target": far[distance]}
     return Assignment.of((e, slots[e.component]) for e in executors_of(TOPOLOGY, VERSION))
 
 

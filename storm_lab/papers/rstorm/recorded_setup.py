@@ -38,22 +38,13 @@ def recorded_variant(topology: str, scheduler: str) -> str:
 
 def runs(slug: str, topologies: Sequence[str], parameters: Parameters) -> tuple[RunSpec, ...]:
     """Each topology under each scheduler with every seed; `UserError` if the recordings cannot be read."""
-    shared = parameters.only(
-        name for name in ("duration_s", "from_s", "clock_mhz", "character_us") if name in parameters
-    )
+    shared = parameters.only({"duration_s", "from_s", "clock_mhz", "character_us"} & parameters.keys())
     settings = {
         recorded_variant(t, s): {"topology": t, "scheduler": s} for t in topologies for s in SCHEDULERS
     }
-    make = partial(
-        RunSpec,
-        slug,
-        describe=describe,
-        storm_version=VERSION,
-        inputs={"recordings": load_recordings().digest},
-        files={"recordings": PACKAGED},
-        sample_every=5000,
-    )
-    return runs_of(make, settings, parameters, shared, ())
+    inputs, files = {"recordings": load_recordings().digest}, {"recordings": PACKAGED}
+    make = partial(RunSpec, slug, describe=describe, storm_version=VERSION, sample_every=5000)
+    return runs_of(partial(make, inputs=inputs, files=files), settings, parameters, shared, ())
 
 
 def describe(spec: RunSpec) -> EmulationSpec:

@@ -39,10 +39,7 @@ def gains_relative_to_new(new: Sequence[float | None], old: Sequence[float | Non
 
 
 def rates_of(tables: Tables, topology: str, variant: str, seeds: Sequence[int], from_s: float) -> Samples:
-    """Throughput of one of R-Storm's five topologies; None for a seed not played.
-
-    Mean over the sinks and the bins from ``from_s`` on, in tuples per 10 s.
-    """
+    """Mean tuples per 10 s at the sinks, over the bins from ``from_s`` on; None for a seed not played."""
     series = sink_series(tables, topology, layout(topology).sinks)
     series = series[series["t_s"] >= from_s]
     return by_seed(series, variant, seeds, lambda rows: float(rows["per_10s"].mean()))
@@ -84,8 +81,9 @@ def gain_table(tables: Tables, pairs: Sequence[Pair], from_s: float) -> pd.DataF
         for name, values in (("on_default", gains(new, old)), ("on_rstorm", gains_relative_to_new(new, old))):
             mean = measured(values)
             row[name] = mean.value
-            known = mean.value is not None and mean.high is not None
-            row[f"{name}_half"] = mean.high - mean.value if known else float("nan")  # type: ignore[operator]
+            row[f"{name}_half"] = float("nan")
+            if mean.value is not None and mean.high is not None:
+                row[f"{name}_half"] = mean.high - mean.value
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -97,15 +95,9 @@ def trial_pairs(
 
     ``settings`` are topologies with the variants under default and R-Storm from which the trials deviate.
     """
-    return [
-        Pair(
-            trial.label,
-            topology,
-            variant_of(default, trial),
-            rstorm if trial.only else variant_of(rstorm, trial),
-            (seed,),
-        )
-        for trial in trials
-        for topology, default, rstorm in settings
-        if variant_of(default, trial) in known
-    ]
+    pairs = []
+    for trial in trials:
+        for topology, default, rstorm in settings:
+            changed = rstorm if trial.only else variant_of(rstorm, trial)
+            pairs.append(Pair(trial.label, topology, variant_of(default, trial), changed, (seed,)))
+    return [pair for pair in pairs if pair.default in known]
