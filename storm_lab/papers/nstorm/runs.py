@@ -96,7 +96,6 @@ STAR = Setting(RESTART)
 NSTORM = Setting(THREADS)
 """Storm* and N-Storm with one moved executor, as in figure 6."""
 
-
 UNHURRIED = Trial(
     "unhurried",
     "16 callers that pause 100 ms after an answer and give up after 9 s, JVMs that start in 9 s",

@@ -46,7 +46,6 @@ class Effort:
 NO_EFFORT = Effort()
 """Effort of components that compute nothing of their own."""
 
-
 SPOUTS = ("word", "line")
 BOLTS = ("pass", "shorten", "filter", "lengthen")
 

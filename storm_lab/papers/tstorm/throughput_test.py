@@ -49,7 +49,6 @@ REASSIGNED_GAMMA = 1.7
 _LEVEL = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
 _PAPER_GAMMAS = {1.0: "5a", 1.7: "5b", 6.0: "5c"}
 
-
 SLUG = "tstorm-throughput-test"
 TOPOLOGY = "throughput-test"
 SPOUTS = 5

@@ -56,7 +56,6 @@ REMOVED_COSTS = {
 _SETTLED = f"mean processing time after stabilisation: tuples that complete from {COMPARED_FROM_S:g} s on"
 _PAPER_GAMMAS = {1.0: "6a", 1.8: "6b", 2.2: "6c"}
 
-
 _GAINS = ("tstorm-fig6a-speedup", "tstorm-fig6b-speedup", "tstorm-fig6c-speedup", "tstorm-fig6-gamma-order")
 TRIED: tuple[Trial, ...] = (
     Trial(
