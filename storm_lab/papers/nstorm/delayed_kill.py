@@ -8,7 +8,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, changes, measurement, reductions
+from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, reductions
 from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.multi_migration import moving
@@ -79,11 +79,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         for variant in (before, after)
     )
     reduced = {f"at-{level}": reductions(new[level], old[level]) for level in (60, 100)}
-    levels = {
-        f"{name}/{level}": values[level]
-        for level in durations.LEVELS
-        for name, values in (("n-storm-plus", new), ("n-storm", old))
-    }
+    levels: dict[str, Samples] = {}
+    for level in durations.LEVELS:
+        levels |= {f"n-storm-plus/{level}": new[level], f"n-storm/{level}": old[level]}
     more = changes(durations.total(tables, after, seeds), durations.total(tables, before, seeds))
     lost = {
         "lost": durations.lost_with_threads(tables, after, seeds),
@@ -91,10 +89,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     }
     how_reduced = f"100 * (1 - N-Storm+ / N-Storm), {durations.DEGRADED.format('60 or 100')}"
     how_more = f"{durations.ANSWERED}: 100 * (N-Storm+ / N-Storm - 1)"
-    how_lost = (
-        "tuples that died with stopped executors, as the control log counts them, and calls that timed out, "
-        "in a run"
-    )
+    died = "tuples that died with stopped executors, as the control log counts them"
+    how_lost = f"{died}, and calls that timed out, in a run"
     return (
         measurement("nstorm-fig11-60", new[60], unit="s", how=durations.DEGRADED.format(60)),
         measurement("nstorm-fig11-100", new[100], unit="s", how=durations.DEGRADED.format(100)),
@@ -106,6 +102,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 
 _VARIANTS = ("nstorm-10-3-m16", "nstorm-plus2-10-3-m16")
+_LEVELS = "nstorm-fig11-all-levels"
 
 EXPERIMENT = Experiment(
     slug=SLUG,
@@ -119,19 +116,9 @@ EXPERIMENT = Experiment(
     measure=with_trials(measure, partial(other_readings, known=READINGS_OF_PLUS)),
     chosen=READINGS_OF_PLUS,
     settling=(
-        settling(
-            ("nstorm-fig12-throughput", "nstorm-fig11-all-levels"),
-            _VARIANTS,
-            metrics=("throughput_1s", "degradation"),
-        ),
-        settling(("nstorm-fig11-all-levels", "nstorm-fig11-reductions"), _VARIANTS, reading=KEPT),
-        settling(
-            ("nstorm-fig11-all-levels", "nstorm-fig11-100", "nstorm-fig11-reductions"),
-            _VARIANTS,
-            reading=UNHURRIED,
-        ),
-        settling(
-            ("nstorm-fig11-all-levels", "nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS, reading=BRIEF
-        ),
+        settling(("nstorm-fig12-throughput", _LEVELS), _VARIANTS, metrics=("throughput_1s", "degradation")),
+        settling((_LEVELS, "nstorm-fig11-reductions"), _VARIANTS, reading=KEPT),
+        settling((_LEVELS, "nstorm-fig11-100", "nstorm-fig11-reductions"), _VARIANTS, reading=UNHURRIED),
+        settling((_LEVELS, "nstorm-fig11-60", "nstorm-fig11-100"), _VARIANTS, reading=BRIEF),
     ),
 )

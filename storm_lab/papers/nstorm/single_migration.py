@@ -156,22 +156,16 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     }
     done = {name: durations.total(tables, name, seeds) for name in methods}
     moved = "seconds at least {} % below the smooth mean, per re-assignment that the end does not cut off"
+    quiet = [durations.quiet_per_s(tables, name, seeds) for name in methods]
+    how_equal = "100 * (1 - slowest / fastest method), answers in the last 20 s before every re-assignment"
+    how_shortest = "whole seconds without an answer, shortest re-assignment of a run with the printed wait"
+    at_60_of_run = f"{durations.DEGRADED.format(60)}, over the length of the run"
     answers = f"{durations.ANSWERED}: 100 * (new / old - 1)"
     at_60, at_100, moved_60 = durations.DEGRADED.format(60), durations.DEGRADED.format(100), moved.format(60)
     return (
-        measurement(
-            "nstorm-fig6-steady-equal",
-            _spread([durations.quiet_per_s(tables, name, seeds) for name in methods]),
-            unit="%",
-            how="100 * (1 - slowest / fastest method), answers in the last 20 s before every re-assignment",
-        ),
+        measurement("nstorm-fig6-steady-equal", _spread(quiet), unit="%", how=how_equal),
         measurement("nstorm-fig6-storm-stop", stopped, unit="s", how=moved.format(100)),
-        measurement(
-            "nstorm-rebalance-min",
-            shortest,
-            unit="s",
-            how="whole seconds without an answer, shortest re-assignment of a run with the printed wait",
-        ),
+        measurement("nstorm-rebalance-min", shortest, unit="s", how=how_shortest),
         measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved_60),
         measurement("nstorm-stormstar-half", quotients(each[star], each[storm]), unit="ratio", how=moved_60),
         measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved_60),
@@ -179,9 +173,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         measurement("nstorm-fig7-storm-60", low[storm], unit="s", how=at_60),
         measurement("nstorm-fig7-storm-100", stop[storm], unit="s", how=at_100),
         measurement("nstorm-fig7-stormstar-60", low[star], unit="s", how=at_60),
-        measurement(
-            "nstorm-fig7-stormstar-quarter", quarter, unit="share", how=f"{at_60}, over the length of the run"
-        ),
+        measurement("nstorm-fig7-stormstar-quarter", quarter, unit="share", how=at_60_of_run),
         measurement("nstorm-fig7-nstorm-60", low[ours], unit="s", how=at_60),
         by_label("nstorm-fig7-reductions", reduced, unit="%", how=f"100 * (1 - N-Storm / other), {at_60}"),
         by_label("nstorm-fig7-order", order, unit="s", how=durations.DEGRADED.format("60 or 100")),

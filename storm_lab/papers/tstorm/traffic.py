@@ -44,15 +44,11 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     start = settled_from_s(parameters)
     means = {placement: processing_ms(tables, placement, seeds, start) for placement in PLACEMENTS}
     how = f"mean processing time of tuples that complete from {start:g} s on"
+    wider = {placement: changes(means[placement], means["n1w1"]) for placement in ("n5w5", "n5w10")}
     return (
         *(
-            measurement(
-                f"tstorm-fig2-{placement}",
-                changes(means[placement], means["n1w1"]),
-                unit="%",
-                how=f"100 * ({placement} / n1w1 - 1), {how}",
-            )
-            for placement in ("n5w5", "n5w10")
+            measurement(f"tstorm-fig2-{name}", more, unit="%", how=f"100 * ({name} / n1w1 - 1), {how}")
+            for name, more in wider.items()
         ),
         by_label("tstorm-fig2-order", means, unit="ms", how=how),
     )
