@@ -114,13 +114,7 @@ TRIED: tuple[Trial, ...] = (
         reading=True,
         chosen_on=_STABLE[:1],
     ),
-    Trial(
-        "b1.02",
-        "bolts of 1.02 ms",
-        {"bolt_ms": 1.02},
-        claims=("tstorm-fig5a-tstorm-ms",),
-        chosen_on=("tstorm-fig5a-tstorm-ms",),
-    ),
+    Trial("b1.02", "bolts of 1.02 ms", {"bolt_ms": 1.02}, claims=_LEVELS[:1], chosen_on=_LEVELS[:1]),
 )
 """Trials, each played under Storm and with every gamma."""
 
