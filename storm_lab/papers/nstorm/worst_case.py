@@ -1,4 +1,7 @@
-"""How long a moved executor is absent by the supervisors' phases, those of figure 4 and others (N-Storm)."""
+"""How long a moved executor is absent, by the phases of the two supervisors (N-Storm, figure 4).
+
+The experiment ``algorithms`` answers the figure's claim; this one shows the other phases.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def absences(phases_s: Sequence[float]) -> pd.DataFrame:
-    """Seconds without the moved executor, by phase of its old node (rows) and of its new node (columns)."""
+    """Seconds during which the moved executor ran nowhere; 0 if the new copy starts before the old one stops.
+
+    By phase of the node that it leaves (rows) and of the node that it moves to (columns).
+    """
     return pd.DataFrame(
         [[absence_s(old, new, SCHEDULED_S) for new in phases_s] for old in phases_s],
         index=pd.Index(phases_s, name="old node reads at, s"),
