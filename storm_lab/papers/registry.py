@@ -24,10 +24,10 @@ _MODULES: dict[str, str] = {
     "rstorm-yahoo": "rstorm.yahoo",
     "rstorm-multi-topology": "rstorm.multi_topology",
     "rstorm-network-hierarchy": "rstorm.network_hierarchy",
-    "mfstorm-wordcount": "mfstorm.wordcount",
-    "mfstorm-exclamation": "mfstorm.exclamation",
-    "mfstorm-tweet-wordcount": "mfstorm.tweet_wordcount",
-    "mfstorm-tweet-exclamation": "mfstorm.tweet_exclamation",
+    "mfstorm-wordcount": "mfstorm.grid_experiments:WORD_COUNT_GRID",
+    "mfstorm-exclamation": "mfstorm.grid_experiments:EXCLAMATION_GRID",
+    "mfstorm-tweet-wordcount": "mfstorm.grid_experiments:TWEET_WORD_COUNT_GRID",
+    "mfstorm-tweet-exclamation": "mfstorm.grid_experiments:TWEET_EXCLAMATION_GRID",
     "mfstorm-summary": "mfstorm.summary",
     "mfstorm-beyond": "mfstorm.beyond",
     "nstorm-single-migration": "nstorm.single_migration",
@@ -43,7 +43,7 @@ _MODULES: dict[str, str] = {
     "twitter-scaling": "twitter.scaling",
     "live-trust": "live.trust",
 }
-"""Slug -> module of `storm_lab.papers` that holds its ``EXPERIMENT``. Imported on demand."""
+"""Slug -> module of `storm_lab.papers`, and name in it if it is not ``EXPERIMENT``. Imported on demand."""
 
 
 def experiments() -> tuple[Experiment, ...]:
@@ -53,15 +53,16 @@ def experiments() -> tuple[Experiment, ...]:
 
 def experiment(slug: str) -> Experiment:
     """Return the experiment with this slug; `UserError` names the existing ones if there is none."""
-    module = module_of(slug)
-    found = import_module(module).EXPERIMENT
+    module, name = place_of(slug)
+    found = getattr(import_module(module), name)
     if not isinstance(found, Experiment) or found.slug != slug:
-        raise TypeError(f"{module}.EXPERIMENT is not the experiment {slug}")
+        raise TypeError(f"{module}.{name} is not the experiment {slug}")
     return found
 
 
-def module_of(slug: str) -> str:
-    """Return the module that holds the ``EXPERIMENT`` with this slug; `UserError` as in `experiment`."""
+def place_of(slug: str) -> tuple[str, str]:
+    """Return the module of the experiment with this slug and its name there; `UserError` as `experiment`."""
     if slug not in _MODULES:
         raise unknown_name("experiment", slug, _MODULES, "storm-lab")
-    return f"storm_lab.papers.{_MODULES[slug]}"
+    module, _, name = _MODULES[slug].partition(":")
+    return f"storm_lab.papers.{module}", name or "EXPERIMENT"

@@ -27,8 +27,8 @@ from storm_lab.league.stage import SETTLE_S, Stage
 from storm_lab.model import StormVersion
 from storm_lab.papers.mfstorm.beyond import KINDS as BEYOND
 from storm_lab.papers.mfstorm.grid import cells
+from storm_lab.papers.mfstorm.grid_experiments import GRIDS
 from storm_lab.papers.mfstorm.placement import DEFAULT
-from storm_lab.papers.mfstorm.summary import GRIDS
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm import word_count_stage
 

@@ -19,7 +19,7 @@ from storm_lab.identity.closure import own_code
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.facts import installed_version
 from storm_lab.machine.places import checkout
-from storm_lab.papers.registry import module_of
+from storm_lab.papers.registry import place_of
 from storm_lab.runs.play import play_description
 from storm_lab.tuplelog import RunIdentity, RunWriter, Scalar
 from storm_lab.tuplelog.manifest import file_sha256
@@ -99,4 +99,4 @@ def emulation_digest(spec: RunSpec) -> str:
 
 def experiment_digest(slug: str) -> str:
     """Digest of an experiment's code: its declaration, and how its runs are played and measured."""
-    return own_code().closure([(module_of(slug), "EXPERIMENT")]).digest
+    return own_code().closure([place_of(slug)]).digest

@@ -22,7 +22,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
-from storm_lab.papers.registry import experiments, module_of
+from storm_lab.papers.registry import experiments, place_of
 from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
@@ -194,7 +194,7 @@ def notebook_job(study: Study) -> NotebookJob:
         template,
         _home(study) / "notebooks" / f"{study.experiment.slug}.ipynb",
         changed,
-        notebook_digest(template, study.digest, (module_of(study.experiment.slug), "EXPERIMENT")),
+        notebook_digest(template, study.digest, place_of(study.experiment.slug)),
     )
 
 

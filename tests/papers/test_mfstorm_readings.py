@@ -5,6 +5,7 @@ import pytest
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.mfstorm.grid import variant
+from storm_lab.papers.mfstorm.grid_experiments import GRIDS
 from storm_lab.papers.mfstorm.grid_readings import (
     constant_min,
     grid_rows,
@@ -17,7 +18,7 @@ from storm_lab.papers.mfstorm.grid_readings import (
     since_submission,
 )
 from storm_lab.papers.mfstorm.placement import refusal
-from storm_lab.papers.mfstorm.summary import GRIDS, tried, tried_prefix
+from storm_lab.papers.mfstorm.summary import tried, tried_prefix
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.registry import experiment
 from storm_lab.reporting.verdict import Outcome, judge

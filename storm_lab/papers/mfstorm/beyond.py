@@ -54,7 +54,7 @@ _CHANGED: tuple[Parameter, ...] = (
 PARAMETERS: tuple[Parameter, ...] = (
     *_CHANGED,
     *(parameter for parameter in COMMON if parameter.name not in {changed.name for changed in _CHANGED}),
-    sleep_parameter(0.0, "sleep of every spout executor before each emit; 0: none"),
+    sleep_parameter(0.0, "; 0: none"),
     *with_defaults((SPLIT_US, EXCLAIM_US), split_us=3000.0, exclaim_us=300.0),
 )
 

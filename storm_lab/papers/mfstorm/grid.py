@@ -81,17 +81,15 @@ COMMON: tuple[Parameter, ...] = (
 """Parameters of every grid; a run depends on all but the seeds."""
 
 
-def sleep_parameter(default_ms: float, doc: str) -> Parameter:
+def sleep_parameter(default_ms: float, note: str) -> Parameter:
     """The parameter for the spouts' sleep before every emit."""
+    doc = f"sleep of every spout executor before each emit{note}"
     return Parameter("sleep_ms", default_ms, doc, unit="ms", low=0, high=1000)
 
 
 TWEET_SLEEP_MS = 50.0
 """Sleep of a spout executor before each emit (section on the tweet topologies)."""
 
-TWEET_SLEEP = sleep_parameter(
-    TWEET_SLEEP_MS, "sleep of every spout executor before each emit (section on tweet topologies)"
-)
 SPLIT_US = Parameter(
     "split_us",
     1000.0,

@@ -5,7 +5,7 @@ These runs belong to the other experiments and have their names, so nothing is p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -13,8 +13,8 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, value_of
-from storm_lab.papers.mfstorm import exclamation, tweet_exclamation, tweet_wordcount, wordcount
 from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, variant
+from storm_lab.papers.mfstorm.grid_experiments import GRIDS
 from storm_lab.papers.mfstorm.grid_readings import (
     PER_NODE,
     THROUGHPUT,
@@ -23,19 +23,11 @@ from storm_lab.papers.mfstorm.grid_readings import (
     grid_values,
     mean_quotient_over_baselines,
 )
-from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, MF_STORM, RAS, SCHEDULERS, comparable
-from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
+from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, RAS, SCHEDULERS, comparable
+from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 
 SLUG = "mfstorm-summary"
-
-GRIDS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    WORD_COUNT: (wordcount.SLUG, (DEFAULT, ISOLATION)),
-    EXCLAMATION: (exclamation.SLUG, (DEFAULT, ISOLATION, RAS)),
-    TWEET_WORD_COUNT: (tweet_wordcount.SLUG, (DEFAULT, ISOLATION)),
-    TWEET_EXCLAMATION: (tweet_exclamation.SLUG, (DEFAULT, ISOLATION, RAS)),
-}
-"""Topology -> the experiment that runs it, and the baselines that the paper averages over."""
 
 ONE_SLOT_SCENARIOS = ("S1", "S2", "S3")
 """Scenarios with one slot per node."""
