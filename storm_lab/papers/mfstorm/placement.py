@@ -47,14 +47,11 @@ def representative_scenario(scenario: str, scheduler: str) -> str:
     """The scenario whose run is used for this cell.
 
     The default and isolation schedulers start a worker on every node before they start a second one anywhere,
-    and no scenario asks for more workers than there are nodes. So additional slots stay empty and change
-    nothing. Of the scenarios that ask for the same number of slots, only the one with the fewest slots per
-    node is played.
+    and no scenario asks for more workers than there are nodes. So additional slots stay empty, and only the
+    scenario with one slot per node is played of those that ask for the same number.
     """
-    if scheduler not in (DEFAULT, ISOLATION) or SCENARIOS[scenario].required > len(DESKTOPS):
-        return scenario
-    same = [name for name, cell in SCENARIOS.items() if cell.required == SCENARIOS[scenario].required]
-    return min(same, key=lambda name: SCENARIOS[name].slots)
+    same_request = {"S4": "S2", "S5": "S3", "S6": "S3"}
+    return same_request.get(scenario, scenario) if scheduler in (DEFAULT, ISOLATION) else scenario
 
 
 @cache
