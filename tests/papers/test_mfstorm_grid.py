@@ -11,7 +11,6 @@ from pyarrow.parquet import read_table
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.papers.mfstorm.grid import cells, plan, traffic_log, variant
-from storm_lab.papers.mfstorm.messages import sentences, starter_words, tweet_words, tweets
 from storm_lab.papers.mfstorm.placement import (
     DEFAULT,
     ISOLATION,
@@ -23,7 +22,7 @@ from storm_lab.papers.mfstorm.placement import (
     scheduling_result,
     slots_taken,
 )
-from storm_lab.papers.mfstorm.starter import KINDS, trace
+from storm_lab.papers.mfstorm.starter import KINDS, sentences, starter_words, trace, tweet_words, tweets
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
