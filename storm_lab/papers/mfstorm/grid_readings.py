@@ -13,6 +13,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from storm_lab.experiments.measurement import Basis, Measurement
@@ -66,16 +67,12 @@ def since_submission(
     rows = tables.component_throughput_60s
     rows = rows[(rows["experiment"] == slug) & ~rows["component"].str.startswith(SYSTEM)]
     rows = rows[rows["t_s"] + rows["width_s"] <= until_s]
-    tuples = (rows["executed_per_s"] * rows["width_s"]).groupby([rows["variant"], rows["seed"]]).sum()
-    end_s = (rows["t_s"] + rows["width_s"]).groupby([rows["variant"], rows["seed"]]).max()
-    rates = (tuples / end_s).to_dict()
+    run = [rows["variant"], rows["seed"]]
+    tuples = (rows["executed_per_s"] * rows["width_s"]).groupby(run).sum()
+    rates = (tuples / (rows["t_s"] + rows["width_s"]).groupby(run).max()).to_dict()
     return {
-        (scenario, scheduler): per_seed(
-            lambda rate, count: rate / count if count > 0 else None,
-            [rates.get((variant(scenario, scheduler), seed)) for seed in seeds],
-            nodes,
-        )
-        for (scenario, scheduler), nodes in grid_values(tables, slug, kind, NODES, seeds).items()
+        cell: quotients([rates.get((variant(*cell), seed)) for seed in seeds], nodes)
+        for cell, nodes in grid_values(tables, slug, kind, NODES, seeds).items()
     }
 
 
@@ -83,12 +80,11 @@ def grid_rows(
     tables: Tables, slug: str, kind: str, columns: Mapping[str, str], seeds: Sequence[int], prefix: str = ""
 ) -> pd.DataFrame:
     """One row per run: scenario, variant (the scheduler), seed and ``columns`` (of steady -> new name)."""
-    read = {column: grid_values(tables, slug, kind, column, seeds, prefix) for column in columns}
-    first = next(iter(read.values()))
+    read = [grid_values(tables, slug, kind, column, seeds, prefix) for column in columns]
     rows = [
-        (scenario, scheduler, seed, *(read[column][scenario, scheduler][place] for column in columns))
-        for scenario, scheduler in first
-        for place, seed in enumerate(seeds)
+        (*cell, seed, *values)
+        for cell in playable_cells(kind)
+        for seed, *values in zip(seeds, *(found[cell] for found in read), strict=True)
     ]
     return pd.DataFrame(rows, columns=["scenario", "variant", "seed", *columns.values()])
 
@@ -118,13 +114,13 @@ def quotients_and_improvements(cells: Cells, kind: str, baselines: Sequence[str]
     for baseline in baselines:
         ratios = {
             scenario: _mean(quotients(cells[scenario, MF_STORM], cells[scenario, baseline]))
-            if comparable(baseline, kind, scenario)
-            else float("nan")
             for scenario in SCENARIOS
+            if comparable(baseline, kind, scenario)
         }
         mean = _mean(share(cells, kind, baseline))
         rows[baseline] = {**ratios, "mean quotient %": mean, "mean improvement %": mean - 100}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("MF-Storm over")
+    columns = [*SCENARIOS, "mean quotient %", "mean improvement %"]
+    return pd.DataFrame.from_dict(rows, orient="index").reindex(columns=columns).rename_axis("MF-Storm over")
 
 
 def mean_quotient_over_baselines(cells: Cells, kind: str, baselines: Sequence[str]) -> Samples:
@@ -193,12 +189,8 @@ def settled_min(series: pd.Series[float]) -> float | None:
     if len(series) < 3:
         return None
     level = float(series.iloc[-(len(series) // 3) :].mean())
-    near = (series - level).abs() <= LEVEL_TOLERANCE * level
-    if not near.iloc[-1]:
-        return None
-    far = series.index[~near]
-    start = series.index[0] if not len(far) else series.index[series.index > far[-1]][0]
-    return float(start) / 60
+    start_s = _start_after((series - level).abs() > LEVEL_TOLERANCE * level)
+    return None if start_s is None else start_s / 60
 
 
 def running_mean(series: pd.Series[float]) -> pd.Series[float]:
@@ -213,12 +205,15 @@ def constant_min(series: pd.Series[float]) -> float | None:
     all later ones, differs from its predecessor by less than `LEVEL_TOLERANCE`.
     """
     mean = running_mean(series)
-    changes = mean.diff().abs() / mean.shift()
-    far = changes.index[~(changes < LEVEL_TOLERANCE)]
-    later = series.index[series.index > far[-1]] if len(far) else series.index
-    return (float(later[0]) + READING_S) / 60 if len(later) else None
+    start_s = _start_after(~(mean.diff().abs() / mean.shift() < LEVEL_TOLERANCE))
+    return None if start_s is None else (start_s + READING_S) / 60
+
+
+def _start_after(far: pd.Series[bool]) -> float | None:
+    """Start of the first reading after all that are ``far``; None if there is none."""
+    later = far.index[~(far.index <= far.index[far].max())]
+    return float(later[0]) if len(later) else None
 
 
 def _mean(samples: Samples) -> float:
-    known = [sample for sample in samples if sample is not None]
-    return sum(known) / len(known) if known and len(known) == len(samples) else float("nan")
+    return float(np.mean(np.array(samples, dtype=float)))
