@@ -13,24 +13,22 @@ from storm_lab.model import Assignment, Component, Topology
 from storm_lab.model.version import V0_8_2
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter.event_counting import plan
-from storm_lab.papers.twitter.machine_removal import SLUG, removals, runs
+from storm_lab.papers.twitter.machine_removal import FETCH_READING, SLUG, measure, removals, runs
 from storm_lab.papers.twitter.machine_removal_measures import (
-    FETCH_READING,
-    FETCH_TAG,
-    SLOTS_TAG,
     SUPPLIED,
     VARIANT,
     ackers_by_throughput,
+    disturbance,
     disturbances,
     fresh_variant,
     latency_by_stage,
-    measure,
     supplied_series,
     throughput_by_stage,
     window_by_latency,
 )
 from storm_lab.papers.twitter.testbed import (
     IN_TURN,
+    MACHINES,
     MOST_FREE_FIRST,
     SLOT_ORDERS,
     SLOTS,
@@ -38,7 +36,6 @@ from storm_lab.papers.twitter.testbed import (
     default_scheduler,
     machines,
 )
-from storm_lab.papers.twitter.timeline import MACHINES, disturbance
 from storm_lab.reporting.verdict import judge
 from storm_lab.schedulers.contract import SchedulingView
 from tests.papers.twitter_tables import series, tables
@@ -176,7 +173,7 @@ def test_workers_are_even_after_a_removal_if_the_machines_with_most_free_slots_c
 
 def test_one_reading_changes_the_slot_order_and_another_adds_kafka_fetches() -> None:
     specs = {spec.variant: spec for spec in runs(REMOVAL.checked({"reading_seeds": 2}))}
-    slots, fetch = specs[VARIANT + SLOTS_TAG], specs[VARIANT + FETCH_TAG]
+    slots, fetch = specs[f"{VARIANT}-slots"], specs[f"{VARIANT}-fetch"]
     assert slots.parameters.text("slot_order") == MOST_FREE_FIRST
     assert specs[VARIANT].parameters.text("slot_order") == fetch.parameters.text("slot_order") == IN_TURN
     source = plan(fetch).sources["spout"]
@@ -190,7 +187,7 @@ def test_the_kafka_fetch_reading_is_fitted_to_two_rows_and_predicts_the_others()
     parameters = REMOVAL.checked({"seeds": [1], "stage_s": 240.0, "bundle": 100})
     stages = _stages()
     for table in (stages.throughput_60s, stages.latency_60s):  # type: ignore[attr-defined]
-        table["variant"] += FETCH_TAG
+        table["variant"] += "-fetch"
     ledger = load_claims()
     found = {
         m.claim_id: judge(ledger.claim(m.claim_id), m).basis
@@ -205,6 +202,6 @@ def test_the_kafka_fetch_reading_is_fitted_to_two_rows_and_predicts_the_others()
 def test_tried_settings_are_played_with_one_seed() -> None:
     specs = runs(REMOVAL.checked({"seeds": [3, 4]}))
     assert [spec.seed for spec in specs if spec.variant == VARIANT] == [3, 4]
-    full = {VARIANT + tag for tag in ("", SLOTS_TAG, FETCH_TAG)}
+    full = {VARIANT + tag for tag in ("", "-slots", "-fetch")}
     assert {spec.seed for spec in specs if spec.variant not in full} == {3}
     assert len({(spec.variant, spec.seed) for spec in specs}) == len(specs)

@@ -15,8 +15,7 @@ from storm_lab.model import Assignment, Cluster, Executor, Node, Slot
 from storm_lab.model.version import V0_9_7
 from storm_lab.papers.algorithms import trees
 from storm_lab.papers.algorithms.trees import TreeCheck, check_trees
-from storm_lab.papers.twitter.testbed import VERSION, client_event_count, machines
-from storm_lab.papers.twitter.timeline import MACHINES
+from storm_lab.papers.twitter.testbed import MACHINES, VERSION, client_event_count, machines
 from storm_lab.papers.twitter.zookeeper_load import (
     CAPTURED_WORKERS,
     PARTITIONS,

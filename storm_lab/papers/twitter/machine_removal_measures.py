@@ -1,27 +1,22 @@
-"""Measures of machine removal, for the claims of section 3.4's table and figures 9 and 10."""
+"""Measures of machine removal, for the claims of section 3.4's table and figures 9 and 10.
+
+All readings are of full minutes, as in the figures. Minutes in which no tuple completes have a throughput of
+0 and no latency.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import (
-    Samples,
-    Tables,
-    by_label,
-    mean_over,
-    measurement,
-    of_run,
-    per_seed,
-)
-from storm_lab.experiments.trial import Trial, explained
+from storm_lab.experiments.readings import Samples, Tables, by_label, mean_over, measurement, of_run, per_seed
 from storm_lab.papers.twitter.event_counting import series
-from storm_lab.papers.twitter.fetches import CHOSEN_ON
-from storm_lab.papers.twitter.testbed import SLOT_ORDERS
-from storm_lab.papers.twitter.timeline import MACHINES, Disturbance, disturbance, settled_from_s
+from storm_lab.papers.twitter.testbed import MACHINES
 
 VARIANT = "storm"
 REMOVALS = len(MACHINES) - 1
@@ -30,16 +25,53 @@ SUPPLIED = "supplied"
 SUPPLIED_AT_S = 360.0
 """Time at which three machines fail in that run; its load is there from 180 s on."""
 SUPPLIED_S = 960.0
-SLOTS_TAG = "-slots"
-"""Suffix of the variant in which new workers fill machines in the other order."""
-FETCH_TAG = "-fetch"
-"""Suffix of the variant with spouts whose client fetches from Kafka."""
-FETCH_READING = "fetches from Kafka by a thread of the spouts' client"
+MINUTE_S = 60.0
+TOLERANCE = 0.10
+"""A minute counts as settled within this share of the stage's stable level."""
 
 
 def fresh_variant(machines: int, pending: int, ackers: int) -> str:
     """Variant of the short runs on this number of machines without a history."""
     return f"fresh-{machines}m-pending{pending}-ackers{ackers}"
+
+
+def settled_from_s(stage_s: float, stage: int) -> float:
+    """Time from which on a stage counts as stable: the start of its second half."""
+    return stage_s * (stage + 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """The effect of a removal on a series of minutes.
+
+    ``level`` is the mean of the stage's stable minutes and ``peak`` the highest minute after the removal.
+    ``settled_s`` is the time from the removal to the end of the last minute that is off the level; None if
+    that is the stage's last minute.
+    """
+
+    level: float
+    peak: float
+    settled_s: float | None
+
+
+def disturbance(minutes: pd.Series, removed_s: float, stage_s: float) -> Disturbance | None:
+    """The disturbance by a removal at ``removed_s``; None if no minute of the stable half has a value.
+
+    ``minutes`` are values by start of the minute in seconds; a value may be missing.
+    """
+    after = minutes[(minutes.index >= removed_s) & (minutes.index < removed_s + stage_s)]
+    stable = after[after.index >= removed_s + stage_s / 2].dropna()
+    if stable.empty:
+        return None
+    level = float(stable.mean())
+    off = after[after.isna() | ((after - level).abs() > TOLERANCE * level)]
+    if off.empty:
+        settled: float | None = 0.0
+    elif off.index[-1] == after.index[-1]:
+        settled = None
+    else:
+        settled = float(off.index[-1]) + MINUTE_S - removed_s
+    return Disturbance(level, float(after.max()), settled)
 
 
 def throughput_by_stage(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> dict[int, Samples]:
@@ -60,16 +92,9 @@ def _stable_means(
     table: pd.DataFrame, column: str, parameters: Parameters, seeds: Sequence[int], *, weight: str
 ) -> dict[int, Samples]:
     stage_s = parameters.number("stage_s")
+    mean = partial(mean_over, table, column, VARIANT, seeds, weight=weight)
     return {
-        machines: mean_over(
-            table,
-            column,
-            VARIANT,
-            seeds,
-            from_s=settled_from_s(stage_s, stage),
-            to_s=stage_s * (stage + 1),
-            weight=weight,
-        )
+        machines: mean(from_s=settled_from_s(stage_s, stage), to_s=stage_s * (stage + 1))
         for stage, machines in enumerate(MACHINES)
     }
 
@@ -109,17 +134,12 @@ def supplied_series(tables: Tables, bundle: int) -> pd.DataFrame:
 def ackers_by_throughput(
     tables: Tables, parameters: Parameters, tried: Sequence[int], seed: int, printed: float
 ) -> pd.DataFrame:
-    """Effect of the number of ackers.
-
-    Throughput of 16 machines with each number, and its difference from the ``printed`` million per minute,
-    smallest difference first.
-    """
-    pending = parameters.integer("max_spout_pending")
-    rows = []
-    for number in sorted(set(tried)):
-        rate, _ = fresh_levels(tables, parameters, fresh_variant(MACHINES[0], pending, number), seed)
-        rows.append((number, rate, rate - printed))
-    found = pd.DataFrame(rows, columns=["ackers", "million/min", "off by"])
+    """Throughput of 16 machines by number of ackers; nearest to the ``printed`` million per minute first."""
+    pending, numbers = parameters.integer("max_spout_pending"), sorted(set(tried))
+    variants = [fresh_variant(MACHINES[0], pending, number) for number in numbers]
+    rates = [fresh_levels(tables, parameters, variant, seed)[0] for variant in variants]
+    found = pd.DataFrame({"ackers": numbers, "million/min": rates})
+    found["off by"] = found["million/min"] - printed
     return found.sort_values("off by", key=lambda off: off.abs(), ignore_index=True)
 
 
@@ -131,34 +151,8 @@ def window_by_latency(printed_ms: float, million_a_min: float, spouts: int) -> f
     return printed_ms / 1000 * million_a_min * 1e6 / 60 / spouts
 
 
-def other_order(parameters: Parameters) -> str:
-    """The order of slots that the reading uses."""
-    return next(name for name in SLOT_ORDERS if name != parameters.text("slot_order"))
-
-
-def reading_seeds(parameters: Parameters, tag: str = SLOTS_TAG) -> tuple[int, ...]:
-    """Seeds that play a reading: the first few, or all for the one with fetches, to distinguish its rows."""
-    return parameters.seeds[: parameters.integer("reading_seeds")] if tag == SLOTS_TAG else parameters.seeds
-
-
-def readings(parameters: Parameters) -> dict[str, str]:
-    """Other readings of what is not printed: suffix of their variants -> their name."""
-    order = f"machines filled as by Storm {other_order(parameters)}"
-    return {SLOTS_TAG: order, FETCH_TAG: FETCH_READING}
-
-
-def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-    """Measure the claims of section 3.4, in the setting itself and under the readings."""
-    found = list(_measure(tables, parameters))
-    for tag, name in readings(parameters).items():
-        chosen_on = CHOSEN_ON if tag == FETCH_TAG else ()
-        trial = Trial(tag[1:], name, reading=True, chosen_on=chosen_on)
-        few = parameters.changed(seeds=reading_seeds(parameters, tag))
-        found += explained(_measure, tables, few, (trial,))
-    return tuple(found)
-
-
-def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+def measure_stages(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
+    """Measure the claims on the stages and removals of one variant."""
     seeds = parameters.seeds
     rates = throughput_by_stage(tables, parameters, seeds)
     latencies = latency_by_stage(tables, parameters, seeds)

@@ -25,8 +25,7 @@ from storm_lab.papers.twitter.event_counting import (
     load_ramp,
     series,
 )
-from storm_lab.papers.twitter.testbed import VERSION, machine_failures, machines
-from storm_lab.papers.twitter.timeline import MACHINES
+from storm_lab.papers.twitter.testbed import MACHINES, VERSION, machine_failures, machines
 
 SLUG = "twitter-scaling"
 

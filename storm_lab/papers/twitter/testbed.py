@@ -34,6 +34,8 @@ CORE_MHZ = TWITTER.core_mhz
 """Clock of a Xeon E5645 (section 3.3.2)."""
 SLOTS = len(TWITTER.ports)
 """Slots per machine: the smallest number that holds fifty workers on four machines."""
+MACHINES = (16, 13, 10, 7, 4)
+"""Machines of each stage of machine removal (section 3.4)."""
 WORKERS = 50
 SPOUTS = 200
 COUNT_TOPOLOGY = "client-event-count"
