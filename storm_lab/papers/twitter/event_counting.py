@@ -129,7 +129,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
         checkpoint_ns=round(CHECKPOINT_S * 1e9),
         fetch_ns=round(fetch_ms * 1e6),
         fetch_lines=values.integer("fetch_lines") if fetch_ms > 0 else 1,
-        fetch_thread="fetch_thread" in values and values.flag("fetch_thread"),
+        fetch_thread=bool(values.get("fetch_thread", False)),
     )
     return TopologyPlan(declared, _trace(spec.seed, costs, spec.storm_version), {"spout": log})
 
@@ -158,13 +158,13 @@ def counting(
     ``window_s`` is the length of the windows of traffic and CPU. A window holds a row for each of the
     150 thousand pairs of tasks that exchange tuples.
     """
-    delays = spec.parameters.flag("delays") if "delays" in spec.parameters else True
-    order = spec.parameters.text("slot_order") if "slot_order" in spec.parameters else IN_TURN
+    values = spec.parameters
+    order = str(values.get("slot_order", IN_TURN))
     return replace(
         spec.described(cluster, (plan(spec, ramped=ramped),), default_scheduler(order), duration_s),
         faults=faults,
         window_s=window_s,
-        bundle=Bundle(spec.parameters.integer("bundle"), delays),
+        bundle=Bundle(values.integer("bundle"), bool(values.get("delays", True))),
         warm_up_s=warm_up_s,
     )
 

@@ -180,15 +180,8 @@ def tuning(tables: Tables, variant: str, seed: int) -> pd.DataFrame:
     """The tuner's calls: ``time_s``, ``action``, ``before`` and ``limit``."""
     rows = of_run(tables.control, variant, seed)
     rows = rows[rows["actor"] == "tuner"].sort_values("time_s")
-    facts = details(rows)
-    return pd.DataFrame(
-        {
-            "time_s": rows["time_s"].to_numpy(),
-            "action": rows["action"].to_numpy(),
-            "before": [each["before"] for each in facts],
-            "limit": [each["limit"] for each in facts],
-        }
-    )
+    facts = pd.DataFrame(details(rows), columns=["before", "limit"], index=rows.index)
+    return rows[["time_s", "action"]].join(facts).reset_index(drop=True)
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -208,9 +201,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     # The worst of the first values: the tuner must find its way from all of them.
     by_seed = zip(*by_start, strict=True)
     tuned = [min((rate for rate in rates if rate is not None), default=None) for rates in by_seed]
-    large = {
-        "timed-out": _failures(tables, "failed", seeds),
-        "replayed": _failures(tables, "replayed", seeds),
+    failures = [of_run(tables.failures_60s, static_variant(NO_LIMIT), seed) for seed in seeds]
+    large: dict[str, Samples] = {
+        "timed-out": [float(rows["failed"].sum()) for rows in failures],
+        "replayed": [float(rows["replayed"].sum()) for rows in failures],
         "progress": quotients(unlimited, best),
     }
     no_limit = f"no limit, more lines than the machine can work off; {window}"
@@ -229,12 +223,6 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         measurement("twitter-msp-autotune", quotients(tuned, best), unit="ratio", how=worst),
         measurement("twitter-msp-unreliable", apart, unit="tuples", how=emitted),
     )
-
-
-def _failures(tables: Tables, column: str, seeds: Sequence[int]) -> Samples:
-    return [
-        float(of_run(tables.failures_60s, static_variant(NO_LIMIT), seed)[column].sum()) for seed in seeds
-    ]
 
 
 EXPERIMENT = Experiment(

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import pandas as pd
+
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, details, of_run
+from storm_lab.experiments.readings import Tables, by_label, details, of_run
 from storm_lab.model.topology import Topology
 from storm_lab.papers.twitter.event_counting import READ_US
 from storm_lab.papers.twitter.testbed import VERSION, counting, kafka_log, machines, passing, spouts, trace_of
@@ -102,14 +104,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What happened to the lines of a run.
-
-    Attributes:
-        lines: all lines.
-        emitted: lines emitted, repetitions included.
-        acked: lines acked.
-        counted: executions of the last bolt.
-    """
+    """Lines of a run: all, emitted (with repetitions), acked, and executed by the last bolt (``counted``)."""
 
     lines: int
     emitted: int
@@ -130,36 +125,24 @@ def delivery(tables: Tables, variant: str, seed: int) -> Delivery:
     return Delivery(emitted - replayed, emitted, acked, total("count", "executed"))
 
 
-@dataclass(frozen=True, slots=True)
-class WithoutNimbus:
-    """What happened while Nimbus was down and after it was back."""
-
-    acked_while_down: int
-    reassigned_while_down: int
-    reassigned_after: int
-    restarted: int
-
-
-def without_nimbus(tables: Tables, seed: int) -> WithoutNimbus:
-    """Evaluate the run in which Nimbus, a worker and a machine fail."""
+def without_nimbus(tables: Tables, seed: int) -> dict[str, int]:
+    """Lines acked, executors reassigned and workers restarted while Nimbus was down and after it was back."""
     acks = of_run(tables.throughput_10s, NIMBUS_DOWN, seed)
-    down = acks[(acks["t_s"] >= DOWN_FROM_S) & (acks["t_s"] < DOWN_TO_S)]
+    acks = acks[acks["t_s"].between(DOWN_FROM_S, DOWN_TO_S, inclusive="left")]
     events = of_run(tables.control, NIMBUS_DOWN, seed)
-    assigned = events[events["action"] == "assign"]
-    assigned = assigned.assign(moved=[int(facts.get("moved", 0)) for facts in details(assigned)])
-    at = assigned["time_s"]
-    starts = events[
-        (events["action"] == "start-worker")
-        & (events["time_s"] > DOWN_FROM_S)
-        & (events["time_s"] < DOWN_TO_S)
-        & events["actor"].astype(str).str.startswith("supervisor:")
-    ]
-    return WithoutNimbus(
-        acked_while_down=int(down["acked"].sum()),
-        reassigned_while_down=int(assigned.loc[(at > DOWN_FROM_S) & (at < DOWN_TO_S), "moved"].sum()),
-        reassigned_after=int(assigned.loc[at >= DOWN_TO_S, "moved"].sum()),
-        restarted=len(starts),
-    )
+    down = events["time_s"].between(DOWN_FROM_S, DOWN_TO_S, inclusive="neither")
+    by_supervisor = events["actor"].astype(str).str.startswith("supervisor:")
+
+    def moved(when: pd.Series[bool]) -> int:
+        assigned = events[when & (events["action"] == "assign")]
+        return sum(int(facts.get("moved", 0)) for facts in details(assigned))
+
+    return {
+        "acked_while_down": int(acks["acked"].sum()),
+        "reassigned_while_down": moved(down),
+        "reassigned_after": moved(events["time_s"] >= DOWN_TO_S),
+        "restarted": int((down & by_supervisor & (events["action"] == "start-worker")).sum()),
+    }
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -167,14 +150,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
     The production figures are not testable, and the experiment ``algorithms`` checks the acks.
     """
-    seeds = parameters.seeds
-    found = [without_nimbus(tables, seed) for seed in seeds]
-    values: dict[str, Samples] = {
-        "acked-while-down": [run.acked_while_down for run in found],
-        "reassigned-while-down": [run.reassigned_while_down for run in found],
-        "reassigned-after": [run.reassigned_after for run in found],
-        "restarted-by-supervisors": [run.restarted for run in found],
-    }
+    found = [without_nimbus(tables, seed) for seed in parameters.seeds]
+    values = {name.replace("_", "-"): [run[name] for run in found] for name in found[0]}
+    values["restarted-by-supervisors"] = values.pop("restarted")
     how = f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine 20 s"
     return (by_label("twitter-nimbus-down", values, unit="mixed", how=how),)
 

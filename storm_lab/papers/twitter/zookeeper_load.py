@@ -8,8 +8,9 @@ All results come from the control events: workers that were started again, and c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
@@ -18,7 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, details, measurement, of_run
+from storm_lab.experiments.readings import Samples, Tables, by_label, details, measurement, of_run, per_seed
 from storm_lab.model.topology import Component, Topology
 from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
@@ -219,15 +220,14 @@ def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Seque
 
     All smaller numbers tried must have passed as well. None if the smallest one failed.
     """
-    found: Samples = []
-    for seed in seeds:
-        best: float | None = None
-        for workers in sorted(set(tried)):
-            if restarted_workers(tables, configuration, workers, seed):
-                break
-            best = float(workers)
-        found.append(best)
-    return found
+
+    def most(seed: int) -> float | None:
+        kept = takewhile(
+            lambda workers: not restarted_workers(tables, configuration, workers, seed), sorted(set(tried))
+        )
+        return max(map(float, kept), default=None)
+
+    return [most(seed) for seed in seeds]
 
 
 def limit_passed(tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]) -> Samples:
@@ -252,50 +252,42 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "largest number of workers tried with which none counted as dead within "
         f"{parameters.number('duration_s'):g} s, nor with fewer workers; with more, some did"
     )
-    hardware = (("twitter-zk-limit-dedicated", DEDICATED), ("twitter-zk-limit-db-hw", DATABASE))
-    elsewhere = limit(tables, ELSEWHERE, tried[ELSEWHERE], seeds[ELSEWHERE])
-    return (
-        *(
-            measurement(claim, limit_passed(tables, name, tried[name], seeds[name]), unit="workers", how=how)
-            for claim, name in hardware
-        ),
-        _measure_restarts(tables, tried, seeds),
-        _fix(tables, tried, elsewhere, seeds[ELSEWHERE]),
+    restarts = (
+        "worker processes started again, with the fewest and with the most workers tried, the worse of the "
+        "two kinds of hardware"
+    )
+    fix = (
+        "writes that reach ZooKeeper's disk in the last minute, against the third configuration's; largest "
+        "number of workers tried with which none counted as dead"
     )
 
+    def limits(name: str) -> Samples:
+        return limit_passed(tables, name, tried[name], seeds[name])
 
-def _measure_restarts(
-    tables: Tables, tried: dict[str, tuple[int, ...]], seeds: dict[str, tuple[int, ...]]
-) -> Measurement:
-    """Restarts with the fewest and the most workers tried, from the kind of hardware that does worse."""
-    below, above = [], []
-    for seed in seeds[DEDICATED]:
-        restarts = [
-            (
-                restarted_workers(tables, name, min(tried[name]), seed),
-                restarted_workers(tables, name, max(tried[name]), seed),
+    def restarted(count: Callable[..., int], worse: Callable[..., int]) -> Samples:
+        return [
+            worse(
+                restarted_workers(tables, name, count(tried[name]), seed)
+                for name in (DEDICATED, DATABASE)
+                if seed in seeds[name]
             )
-            for name in (DEDICATED, DATABASE)
-            if seed in seeds[name]
+            for seed in seeds[DEDICATED]
         ]
-        below.append(float(max(few for few, _ in restarts)))
-        above.append(float(min(many for _, many in restarts)))
-    tries = "with the fewest and with the most workers tried"
-    how = f"worker processes started again, {tries}, the worse of the two kinds of hardware"
-    return by_label("twitter-zk-churn", {"below": below, "above": above}, unit="workers", how=how)
 
+    def written(name: str) -> list[int]:
+        variant = workers_variant(name, min(tried[name]))
+        return [sum(writes(tables, variant, seed).values()) for seed in seeds[ELSEWHERE]]
 
-def _fix(
-    tables: Tables, tried: dict[str, tuple[int, ...]], limits: Sequence[float | None], seeds: Sequence[int]
-) -> Measurement:
-    left = []
-    for seed in seeds:
-        before = writes(tables, workers_variant(DATABASE, min(tried[DATABASE])), seed)
-        after = writes(tables, workers_variant(ELSEWHERE, min(tried[ELSEWHERE])), seed)
-        left.append(100 * sum(after.values()) / sum(before.values()))
-    reach = "writes that reach ZooKeeper's disk in the last minute, against the third configuration's"
-    how = f"{reach}; largest number of workers tried with which none counted as dead"
-    return by_label("twitter-zk-fix", {"writes-left": left, "workers": limits}, unit="mixed", how=how)
+    churn = {"below": restarted(min, max), "above": restarted(max, min)}
+    written_left = per_seed(lambda new, old: 100 * new / old, written(ELSEWHERE), written(DATABASE))
+    kept = limit(tables, ELSEWHERE, tried[ELSEWHERE], seeds[ELSEWHERE])
+    left = {"writes-left": written_left, "workers": kept}
+    return (
+        measurement("twitter-zk-limit-dedicated", limits(DEDICATED), unit="workers", how=how),
+        measurement("twitter-zk-limit-db-hw", limits(DATABASE), unit="workers", how=how),
+        by_label("twitter-zk-churn", churn, unit="workers", how=restarts),
+        by_label("twitter-zk-fix", left, unit="mixed", how=fix),
+    )
 
 
 EXPERIMENT = Experiment(
