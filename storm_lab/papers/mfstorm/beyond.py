@@ -41,12 +41,7 @@ _CHANGED: tuple[Parameter, ...] = (
     ),
     Parameter("warm_up_s", 45.0, "time from which readings count", unit="s", low=20, high=1800),
     Parameter(
-        "previous_s",
-        40.0,
-        "virtual length of the previous run, as in the paper's grid",
-        unit="s",
-        low=40,
-        high=3600,
+        "previous_s", 40.0, "virtual length of the previous run, as in the paper's grid", "s", 40, 3600
     ),
     Parameter("debug", False, "workers log every tuple; a worker's log then limits its throughput"),
 )

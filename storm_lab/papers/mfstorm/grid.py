@@ -54,12 +54,7 @@ COMMON: tuple[Parameter, ...] = (
         high=3600,
     ),
     Parameter(
-        "warm_up_s",
-        120.0,
-        "time from which readings of 60 s count; not printed",
-        unit="s",
-        low=20,
-        high=1800,
+        "warm_up_s", 120.0, "time from which readings of 60 s count; not printed", unit="s", low=20, high=1800
     ),
     Parameter(
         "previous_s",

@@ -71,12 +71,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=0.10,
     ),
     Parameter(
-        "lines_per_s",
-        80.0,
-        "lines that arrive in the log; more than the machine can process",
-        unit="1/s",
-        low=10,
-        high=500,
+        "lines_per_s", 80.0, "lines that arrive in the log; more than the machine can process", "1/s", 10, 500
     ),
     Parameter("work_ms", 200.0, "CPU of the heavy bolt for a tuple", unit="ms", low=20, high=500),
 )

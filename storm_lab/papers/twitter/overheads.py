@@ -96,22 +96,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=0.1,
         high=2.0,
     ),
-    Parameter("machines_off", (1, 2), "numbers of machines to try without acking", "machines", 1, 40),
-    Parameter(
-        "machines_on",
-        (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15),
-        "numbers of machines to try with acking",
-        unit="machines",
-        low=1,
-        high=40,
-    ),
-    Parameter(
-        "machines_original",
-        (2, 5, 6, 7, 8, 9, 10, 11, 12),
-        "numbers of machines to try with the original topology",
-        unit="machines",
-        low=1,
-        high=40,
+    *(
+        Parameter(TRIED[program], counts, f"numbers of machines to try {how}", "machines", 1, 40)
+        for program, counts, how in (
+            (ACKS_OFF, (1, 2), "without acking"),
+            (ACKS_ON, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15), "with acking"),
+            (ORIGINAL, (2, 5, 6, 7, 8, 9, 10, 11, 12), "with the original topology"),
+        )
     ),
 )
 

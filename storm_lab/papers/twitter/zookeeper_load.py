@@ -78,29 +78,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=300,
         high=7200,
     ),
-    Parameter(
-        "dedicated_workers",
-        (300, 320, 340),
-        "numbers of workers to try with dedicated machines for ZooKeeper",
-        unit="workers",
-        low=20,
-        high=1000,
-    ),
-    Parameter(
-        "database_workers",
-        (1150, 1200, 1250),
-        "numbers of workers to try with database hardware",
-        unit="workers",
-        low=20,
-        high=3000,
-    ),
-    Parameter(
-        "elsewhere_workers",
-        (1200,),
-        "numbers of workers to try with offsets and heartbeats stored outside ZooKeeper",
-        unit="workers",
-        low=20,
-        high=6000,
+    *(
+        Parameter(f"{name}_workers", counts, f"numbers of workers to try with {what}", "workers", 20, most)
+        for name, counts, what, most in (
+            (DEDICATED, (300, 320, 340), "dedicated machines for ZooKeeper", 1000),
+            (DATABASE, (1150, 1200, 1250), "database hardware", 3000),
+            (ELSEWHERE, (1200,), "offsets and heartbeats stored outside ZooKeeper", 6000),
+        )
     ),
     PARTITIONS,
     CAPTURED_WORKERS,
