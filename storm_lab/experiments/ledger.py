@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -25,6 +26,8 @@ from storm_lab.model.checks import check_distinct
 
 FOLDER = resources.files("storm_lab.experiments") / "claims"
 """The packaged claims, causes and contradictions."""
+
+_Name = TypeVar("_Name", bound=StrEnum)
 
 _NEEDED = ("id", "figure", "experiment", "topology", "metric", "kind", "statement")
 _NUMBER_KEYS = {"expected", "band", "neutral"}
@@ -106,15 +109,8 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def _claim(entry: Mapping[str, Any], paper: str, file: str) -> Claim:
     where = f"{file}: {entry.get('id', '?')}"
-    refuse_unknown(entry, _CLAIM_KEYS, where)
-    for key in _NEEDED:
-        if not entry.get(key):
-            raise UserError("a claim needs this key", field=f"{where}.{key}")
-    try:
-        kind = Kind(entry["kind"])
-    except ValueError as error:
-        remedy = "one of " + ", ".join(Kind)
-        raise UserError("unknown kind", field=f"{where}.kind", value=entry["kind"], remedy=remedy) from error
+    check_keys("a claim", entry, _CLAIM_KEYS, _NEEDED, where)
+    kind = member(Kind, entry["kind"], "kind", f"{where}.kind")
     unit = str(entry.get("unit", ""))
     untestable = str(entry.get("untestable", ""))
     order = tuple(parse_chain(text, where) for text in entry.get("order", ()))
@@ -157,7 +153,7 @@ def _targets(entry: Mapping[str, Any], kind: Kind, unit: str, where: str) -> tup
 
 
 def _target(label: str, part: Mapping[str, Any], kind: Kind, claim_unit: str, where: str) -> Target:
-    refuse_unknown(part, _TARGET_KEYS, where)
+    check_keys("a number", part, _TARGET_KEYS, (), where)
     unit = str(part.get("unit", claim_unit))
     expected = _number(part.get("expected"), f"{where}.expected")
     band = part.get("band")
@@ -211,9 +207,23 @@ def _number(value: object, where: str) -> float | None:
     return float(value)
 
 
-def refuse_unknown(entry: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Raise `UserError` if an entry of a YAML file has an unknown key."""
+def check_keys(
+    noun: str, entry: Mapping[str, Any], known: set[str], needed: Iterable[str], where: str
+) -> None:
+    """Raise `UserError` if an entry of a YAML file has an unknown key, or nothing for a needed one."""
     unknown = sorted(set(entry) - known)
     if unknown:
         remedy = "one of " + ", ".join(sorted(known))
         raise UserError("unknown key", field=f"{where}.{unknown[0]}", remedy=remedy)
+    for key in needed:
+        if not entry.get(key):
+            raise UserError(f"{noun} needs this key", field=f"{where}.{key}")
+
+
+def member(kinds: type[_Name], value: Any, what: str, where: str) -> _Name:
+    """The member of an enumeration that a YAML file names; `UserError` lists them if there is none."""
+    try:
+        return kinds(value)
+    except ValueError as error:
+        remedy = "one of " + ", ".join(kinds)
+        raise UserError(f"unknown {what}", field=where, value=value, remedy=remedy) from error

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.cause import load_causes
-from storm_lab.experiments.contradiction import load_contradictions
+from storm_lab.experiments.cause import load_causes, load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.atomic_file import write_atomic

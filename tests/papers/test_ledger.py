@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.cause import load_contradictions
 from storm_lab.experiments.claim import Kind, Relation, Target, band_by_rule, literal, number
-from storm_lab.experiments.contradiction import load_contradictions
 from storm_lab.experiments.ledger import load_claims, parse_chain, read_ledger
 
 PER_PAPER = {"Storm@Twitter": 37, "T-Storm": 48, "R-Storm": 28, "N-Storm": 38, "MF-Storm": 26}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.experiments.contradiction import load_contradictions
+from storm_lab.experiments.cause import load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.report import render_report, write_report
