@@ -69,11 +69,10 @@ def band_by_rule(kind: Kind, unit: str, expected: float, *, total: bool = False)
 class Target:
     """One number of a claim and the band (ends included) inside which it counts as reproduced.
 
-    ``label`` distinguishes the numbers of one claim; it is empty if there is only one. ``unit`` applies to
-    the number, the band and every measurement of it. ``expected`` is the printed value; None if the paper
-    only gives a bound or a word. ``low`` or ``high`` is None if the band is open on that side. ``neutral`` is
-    the value that would mean "no effect" or "as the baseline"; None if there is none. A measurement on the
-    band's side of it has the right direction.
+    ``label`` distinguishes the numbers of one claim; it is empty if there is only one. ``expected`` is the
+    printed value; None if the paper only gives a bound or a word. ``low`` or ``high`` is None if the band is
+    open on that side. ``neutral`` is the value that would mean "no effect" or "as the baseline", if there is
+    one. A measurement on the band's side of it has the right direction.
     """
 
     label: str
@@ -132,10 +131,8 @@ class Chain:
         return tuple(name for name in self.names if literal(name) is None)
 
     def __str__(self) -> str:
-        words = [self.names[0]]
-        for relation, name in zip(self.relations, self.names[1:], strict=True):
-            words += [relation.value, name]
-        return " ".join(words)
+        rest = zip(self.relations, self.names[1:], strict=True)
+        return self.names[0] + "".join(f" {relation} {name}" for relation, name in rest)
 
 
 @dataclass(frozen=True, slots=True)

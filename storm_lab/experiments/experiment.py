@@ -1,10 +1,9 @@
 """Experiments: one declaration for the command line, the notebooks, the tests and the report.
 
-An experiment is data plus two functions. ``runs`` turns checked parameters into the list of emulations to
-play. ``measure`` turns the metrics of those runs (computed from their tuple logs alone) into one measurement
-per claim. Neither knows where runs are stored, whether they were played before, or what the verdict is. A
-result that follows from algorithms alone needs no emulation: such an experiment has no runs, and ``measure``
-gets no tables.
+An experiment is data plus two functions: ``runs`` turns checked parameters into the emulations to play, and
+``measure`` turns the metrics of those runs into one measurement per claim. Neither knows where runs are
+stored, whether they were played before, or what the verdict is. If a result follows from algorithms alone,
+there are no runs, and ``measure`` gets no tables.
 """
 
 from __future__ import annotations
@@ -36,12 +35,11 @@ Describe = Callable[["RunSpec"], EmulationSpec]
 class RunSpec:
     """One emulation: everything its outcome depends on except the code.
 
-    ``variant`` names the run among those of its experiment, in file-name characters (``storm-default``,
-    ``tstorm-g1.8``). ``parameters`` holds only what this run depends on, so that runs shared by several
-    settings are played once. ``describe`` returns the run's description. It is a function of a module, not a
-    closure, because it is called in another process. ``inputs`` are the digests of the files that are read,
-    by name. ``files`` gives their paths, which do not affect the run and are not recorded. ``sample_every`` =
-    k keeps the executions of one in k root tuples.
+    ``variant`` names the run among those of its experiment, in file-name characters (``tstorm-g1.8``).
+    ``parameters`` holds only what this run depends on, so that runs shared by several settings are played
+    once. ``describe`` returns the run's description; it is a function of a module, because it is called in
+    another process. ``inputs`` are the digests of the files that are read, by name, and ``files`` their
+    paths, which do not affect the run. ``sample_every`` = k keeps the executions of one in k root tuples.
     """
 
     experiment: str
@@ -106,14 +104,12 @@ class Settling:
 
     If an interval over a few seeds reaches across an edge of a claim's band, it does not say on which side
     the mean is (`storm_lab.reporting.verdict`). The runs that the claim is measured from, and no others, are
-    then played with the first of `MORE_SEEDS` that settles it, or the last. Claims that the experiment's
-    seeds settle keep their mean over those.
+    then played with the first of `MORE_SEEDS` that settles it, or the last.
 
-    ``variants`` are patterns (``S6-*``) of the variants that the claims are measured from. ``seeds`` is the
-    number of seeds: 1, 2, 3, ... ``reading`` is the reading under which the claims are unsettled; by default
-    the experiment's own setting. ``metrics`` are the metric tables computed for the further seeds; by default
-    all that the experiment declares. They must include the tables that the claims are measured from, and
-    those that the notebook shows of all seeds.
+    ``variants`` are patterns (``S6-*``) of those runs, and ``seeds`` the number of seeds: 1, 2, 3, ...
+    ``reading`` is the reading under which the claims are unsettled, by default the experiment's own setting.
+    ``metrics`` are the tables computed for the further seeds, by default all: those that the claims are
+    measured from, and that the notebook shows of all seeds.
     """
 
     claims: tuple[str, ...]
@@ -201,16 +197,11 @@ class Experiment:
     ) -> None:
         """Refuse a settling whose claims also depend on tables that it does not name.
 
-        The claims are measured once more over the experiment's seeds without these tables, and must not
-        change. For these seeds every table exists. For the further seeds the missing tables would go
-        unnoticed.
+        Without these tables, the claims must not change over the experiment's seeds, for which every table
+        exists. For the further seeds the missing tables would go unnoticed.
         """
-        fewer = without_runs(tables, settling.needs, ("runs", *settling.metrics))
-        complete, reduced = (
-            [each for each in found if settling.settles(each)]
-            for found in (own, self.measure(fewer, parameters))
-        )
-        if reduced != complete:
+        fewer = self.measure(without_runs(tables, settling.needs, ("runs", *settling.metrics)), parameters)
+        if list(filter(settling.settles, fewer)) != list(filter(settling.settles, own)):
             raise UserError(
                 "claims are settled from other tables, too",
                 field="Settling.metrics",

@@ -30,10 +30,9 @@ class Basis(StrEnum):
 class Measured:
     """One measured value: the mean over seeds and, with two seeds or more, its confidence interval.
 
-    ``value`` is None if the quantity does not exist in every run: a spike that never came, a latency that
-    never settled. Such a claim is not reproduced; it is never skipped. ``seeds`` is the number of seeds in
-    the mean or, without a value, the number of seeds with which the quantity does exist. It is 0 if the value
-    does not depend on seeds.
+    ``value`` is None if the quantity does not exist in every run (a spike that never came); such a claim is
+    not reproduced, and never skipped. ``seeds`` is the number of seeds in the mean or, without a value, that
+    of seeds with which the quantity does exist; 0 if the value does not depend on seeds.
     """
 
     value: float | None
@@ -49,14 +48,14 @@ class Measured:
                 message = "a measurement must be finite"
                 remedy = "give None for a quantity that does not exist in the runs"
                 raise UserError(message, field=self.label or name, value=given, remedy=remedy)
+        field = self.label or "interval"
         if (self.low is None) != (self.high is None):
-            message = "an interval has two ends"
-            raise UserError(message, field=self.label or "interval", value=(self.low, self.high))
+            raise UserError("an interval has two ends", field=field, value=(self.low, self.high))
         if self.low is not None and self.high is not None:
             slack = 1e-9 * max(1.0, abs(self.low), abs(self.high))
             if self.value is None or not self.low - slack <= self.value <= self.high + slack:
-                message, value = "the interval must contain the value", (self.low, self.value, self.high)
-                raise UserError(message, field=self.label or "interval", value=value)
+                value = (self.low, self.value, self.high)
+                raise UserError("the interval must contain the value", field=field, value=value)
 
     @property
     def bottom(self) -> float | None:
@@ -75,10 +74,8 @@ class Measurement:
 
     ``how`` names the metric and its window, so that a reader can compute the values again. ``reading`` names
     another reading of what the paper leaves open, or a trial with one input changed ("six machines, as
-    recorded"); it is empty for the experiment's own setting. The verdict under a reading is reported beside
-    the claim's own and never replaces it. ``basis`` is that of another reading if it differs from the
-    claim's: fitted if the reading was chosen with the number in view. The basis of the claim itself is
-    defined only in the ledger.
+    recorded"), whose verdict is reported beside the claim's own; it is empty for the experiment's own
+    setting. ``basis`` is that of another reading if it differs from the claim's, which the ledger defines.
     """
 
     claim_id: str

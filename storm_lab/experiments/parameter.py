@@ -26,11 +26,10 @@ ParameterValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 class Parameter:
     """One input of an experiment that a reader may change.
 
-    The type is the default's: bool, int, float, str, or a tuple of numbers (a tuple with any float in it
-    holds floats). ``low`` and ``high`` bound a number, or every number of a tuple. ``choices`` lists the
-    allowed texts; with ``is_file`` any other text is the path of a file. ``doc`` describes the parameter and
-    gives the source of range and default. ``chosen_on`` names the claims that were in view when the default
-    was chosen, which makes them fitted; empty if there were none.
+    The type is the default's: bool, int, float, str, or a tuple of numbers (with any float in it, of floats).
+    ``low`` and ``high`` bound a number, or every number of a tuple. ``choices`` lists the allowed texts; with
+    ``is_file`` any other text is the path of a file. ``doc`` describes the parameter and gives the source of
+    range and default. ``chosen_on`` names the claims that the default was chosen on, which are then fitted.
     """
 
     name: str
@@ -65,11 +64,9 @@ class Parameter:
         return self.allowed.range_text
 
     def checked(self, value: object) -> ParameterValue:
-        """Return ``value`` in this parameter's type.
+        """Return ``value`` in this parameter's type: an integer as float, a list as tuple if need be.
 
-        An integer is accepted for a float and a list for a tuple; nothing else is converted. Raises
-        `UserError` for a wrong type or a value out of range; it names parameter and value and says what is
-        allowed.
+        Raises `UserError`, which says what is allowed, for a wrong type or a value out of range.
         """
         items: Iterable[object] = (value,)
         if isinstance(self.default, tuple):
@@ -208,20 +205,12 @@ def check_parameters(declared: Iterable[Parameter], given: Mapping[str, object],
     known = {parameter.name: parameter for parameter in declared}
     for name in given:
         check_known("parameter", name, known, owner)
-    return Parameters(
-        {
-            name: parameter.checked(given[name]) if name in given else parameter.default
-            for name, parameter in known.items()
-        }
-    )
+    checked = {name: each.checked(given[name]) for name, each in known.items() if name in given}
+    return Parameters({**{name: parameter.default for name, parameter in known.items()}, **checked})
 
 
 def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str) -> dict[str, ParameterValue]:
-    """Parse ``name=value`` texts.
-
-    Raises `UserError` for a text without ``=``, a name twice or a file that is a device, or as
-    `check_parameters`.
-    """
+    """Parse ``name=value`` texts; `UserError`: no ``=``, a name twice, a device, or as `check_parameters`."""
     known = {parameter.name: parameter for parameter in declared}
     given: dict[str, ParameterValue] = {}
     for text in texts:
@@ -234,15 +223,10 @@ def read_values(declared: Iterable[Parameter], texts: Iterable[str], owner: str)
             raise UserError("is given twice", field=f"parameter {name}", remedy="give it once")
         given[name] = known[name].parsed(value.strip())
         if known[name].is_file and given[name] not in known[name].choices:
-            _check_no_device(name, Path(value.strip()))
+            # Some devices, such as /dev/zero, have no end.
+            path = Path(value.strip())
+            with suppress(OSError):
+                if path.is_char_device() or path.is_block_device() or path.is_fifo():
+                    message, remedy = "is not a regular file", "give the path of a file"
+                    raise UserError(message, field=f"parameter {name}", value=str(path), remedy=remedy)
     return given
-
-
-def _check_no_device(name: str, path: Path) -> None:
-    # Some devices, such as /dev/zero, have no end.
-    with suppress(OSError):
-        if path.is_char_device() or path.is_block_device() or path.is_fifo():
-            remedy = "give the path of a file"
-            raise UserError(
-                "is not a regular file", field=f"parameter {name}", value=str(path), remedy=remedy
-            )

@@ -105,11 +105,8 @@ def by_seed(
     table: pd.DataFrame, variant: str, seeds: Sequence[int], read: Callable[[pd.DataFrame], float | None]
 ) -> Samples:
     """Apply ``read`` to the rows of each run; None for a seed without rows."""
-    found: Samples = []
-    for seed in seeds:
-        rows = of_run(table, variant, seed)
-        found.append(read(rows) if len(rows) else None)
-    return found
+    runs = [of_run(table, variant, seed) for seed in seeds]
+    return [read(rows) if len(rows) else None for rows in runs]
 
 
 def mean_over(

@@ -1,8 +1,8 @@
 """Trials: single deviations from an experiment's setting, which show how much a result depends on it.
 
-A trial is played with one seed. Its runs are named after the setting, a hyphen, and the trial. A trial that
-is a reading of what the paper leaves open is played with every seed. Verdicts under a trial are reported
-beside the claims that it explains and never replace their own verdicts.
+A trial is played with one seed, or with every seed if it is a reading of what the paper leaves open. Its runs
+are named after the setting, a hyphen, and the trial. Verdicts under a trial are reported beside the claims
+that it explains and never replace their own verdicts.
 """
 
 from __future__ import annotations
@@ -86,14 +86,10 @@ def tried(
 def played(
     parameters: Parameters, shared: Parameters, trials: Sequence[Trial]
 ) -> Iterator[tuple[Trial | None, Parameters, tuple[int, ...]]]:
-    """Yield the setting and each trial that deviates from it, with their parameters and seeds.
+    """Yield the setting (None) and each trial that deviates from it, with their parameters and seeds.
 
-    The setting and readings have all seeds, other trials only the first.
-
-    Args:
-        parameters: the experiment's, with ``seeds``, and with ``trials`` if trials can be left out.
-        shared: the parameters that every run depends on.
-        trials: the possible trials; those that change no value are left out.
+    ``parameters`` are the experiment's, with ``trials`` if trials can be left out, and ``shared`` those that
+    every run depends on. Trials that change no value are left out.
     """
     yield None, shared, parameters.seeds
     for trial in trials:
@@ -112,8 +108,8 @@ def runs_of(
 ) -> tuple[RunSpec, ...]:
     """Runs of each setting with all seeds, then under each trial that affects it, with the trial's seeds.
 
-    ``make`` makes a run from ``variant``, ``seed`` and ``parameters``. ``settings`` maps the variant of a
-    setting's runs to the values that distinguish it. The other arguments are as in `played`.
+    ``make`` makes a run from ``variant``, ``seed`` and ``parameters``. ``settings`` maps variants to the
+    values that distinguish them. The other arguments are as in `played`.
     """
     return tuple(
         make(variant=variant_of(setting, trial), seed=seed, parameters=values.changed(**own))
@@ -139,10 +135,7 @@ def with_trials(
     trials: Sequence[Trial] | Callable[[Parameters], Sequence[Trial]],
     others: Sequence[str] = (),
 ) -> Measure:
-    """Combine ``measure`` with the same measure under trials (`explained`).
-
-    The trials may depend on the parameters.
-    """
+    """Combine ``measure`` with itself under trials (`explained`), which may depend on the parameters."""
 
     def both(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         own = trials(parameters) if callable(trials) else trials
@@ -166,8 +159,7 @@ def explained(
     explanations: list[Measurement] = []
     for trial in trials:
         tag = f"-{trial.name}"
-        explains = trial.claims or trial.reading
-        if explains and tables.runs["variant"].str.endswith(tag).any():
+        if (trial.claims or trial.reading) and tables.runs["variant"].str.endswith(tag).any():
             found = measure(
                 under_reading(tables, tag, others if trial.only else ()),
                 parameters if trial.reading else parameters.with_first_seed(),
