@@ -22,14 +22,7 @@ from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue, seed_parameter
 from storm_lab.model import MeasuredLoad, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan
-from storm_lab.papers.mfstorm.placement import (
-    DEFAULT,
-    MF_STORM,
-    SCHEDULERS,
-    playable_cells,
-    policy,
-    representative_scenario,
-)
+from storm_lab.papers.mfstorm import placement
 from storm_lab.papers.mfstorm.starter import KINDS, starter
 from storm_lab.papers.mfstorm.starter import trace as trace_of
 from storm_lab.papers.mfstorm.testbed import SCENARIOS, VERSION, desktops
@@ -107,7 +100,7 @@ JVM_START_S = Parameter(
 
 def variant(scenario: str, scheduler: str) -> str:
     """Name of a cell's runs; cells that share a run share its name (`representative_scenario`)."""
-    return f"{representative_scenario(scenario, scheduler)}-{scheduler}"
+    return f"{placement.representative_scenario(scenario, scheduler)}-{scheduler}"
 
 
 def cells(
@@ -116,7 +109,7 @@ def cells(
     parameters: Parameters,
     *,
     scenarios: Sequence[str] = tuple(SCENARIOS),
-    schedulers: Sequence[str] = SCHEDULERS,
+    schedulers: Sequence[str] = placement.SCHEDULERS,
     prefix: str = "",
     sample_every: int = 100,
 ) -> tuple[RunSpec, ...]:
@@ -134,10 +127,10 @@ def cells(
     # Only MF-Storm depends on a previous run.
     alone = shared.without("previous_s")
     settings = {
-        prefix + variant(scenario, scheduler): (shared if scheduler == MF_STORM else alone).changed(
-            scenario=representative_scenario(scenario, scheduler), scheduler=scheduler
+        prefix + variant(scenario, scheduler): (shared if scheduler == placement.MF_STORM else alone).changed(
+            scenario=placement.representative_scenario(scenario, scheduler), scheduler=scheduler
         )
-        for scenario, scheduler in playable_cells(kind, scenarios, schedulers)
+        for scenario, scheduler in placement.playable_cells(kind, scenarios, schedulers)
     }
     inputs, files = {"messages": messages.digest}, {"text": parameters.text("text")}
     return tuple(
@@ -165,10 +158,10 @@ def describe(spec: RunSpec) -> EmulationSpec:
     given, planned = spec.parameters, plan(spec)
     name, scheduler = given.text("scenario"), given.text("scheduler")
     services: tuple[Service, ...] = ()
-    if scheduler == MF_STORM:
+    if scheduler == placement.MF_STORM:
         before = given.without("previous_s", JVM_START_S.name).changed(
-            scheduler=DEFAULT,
-            scenario=representative_scenario(name, DEFAULT),
+            scheduler=placement.DEFAULT,
+            scenario=placement.representative_scenario(name, placement.DEFAULT),
             duration_s=given.number("previous_s"),
         )
         values = tuple(before.items())
@@ -176,7 +169,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     times = ControlTimes()
     if JVM_START_S.name in given:
         times = replace(times, jvm_start_s=given.number(JVM_START_S.name))
-    chosen = policy(scheduler, planned.topology.id, SCENARIOS[name].required)
+    chosen = placement.policy(scheduler, planned.topology.id, SCENARIOS[name].required)
     return replace(
         spec.described(desktops(SCENARIOS[name].slots), (planned,), chosen),
         services=services,

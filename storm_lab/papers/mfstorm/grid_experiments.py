@@ -14,6 +14,7 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, by_label, measurement
 from storm_lab.experiments.trial import Trial, explained, under_trials
+from storm_lab.papers.mfstorm import grid_readings as readings
 from storm_lab.papers.mfstorm.grid import (
     COMMON,
     EXCLAIM_US,
@@ -23,22 +24,6 @@ from storm_lab.papers.mfstorm.grid import (
     cells,
     sleep_parameter,
     variant,
-)
-from storm_lab.papers.mfstorm.grid_readings import (
-    CONSTANT_FROM_S,
-    INDEPENDENT_RUNS,
-    LEVEL_TOLERANCE,
-    WORKERS,
-    averaged,
-    constant_min,
-    grid_claims,
-    grid_values,
-    independent_runs_claim,
-    mean_quotient_claim,
-    minutes,
-    s6_claim,
-    share,
-    since_submission,
 )
 from storm_lab.papers.mfstorm.placement import DEFAULT, ISOLATION, RAS, SCHEDULERS, playable_cells
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT, WORD_COUNT
@@ -71,15 +56,17 @@ def grid_experiment(
     """
     slug, baselines = GRIDS[kind]
     by_default = f"mfstorm-{per_node}-s6-default"
-    pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=INDEPENDENT_RUNS)
+    pairs = Settling((by_default,), variants=("S6-mf-storm", "S3-default"), reading=readings.INDEPENDENT_RUNS)
 
     def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
-        found = since_submission(tables, slug, kind, parameters.seeds)
-        early = since_submission(tables, slug, kind, parameters.seeds, until_s=CONSTANT_FROM_S)
+        found = readings.since_submission(tables, slug, kind, parameters.seeds)
+        early = readings.since_submission(
+            tables, slug, kind, parameters.seeds, until_s=readings.CONSTANT_FROM_S
+        )
         return (
-            *grid_claims(per_node, found, kind, baselines),
-            *(s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items()),
-            *independent_runs_claim(by_default, early, DEFAULT),
+            *readings.grid_claims(per_node, found, kind, baselines),
+            *(readings.s6_claim(claim, found, baseline) for claim, baseline in (further or {}).items()),
+            *readings.independent_runs_claim(by_default, early, DEFAULT),
         )
 
     return Experiment(
@@ -152,16 +139,18 @@ def _word_count_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def _measure_word_count(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     slug, baselines = GRIDS[WORD_COUNT]
-    found = since_submission(tables, slug, WORD_COUNT, seeds)
+    found = readings.since_submission(tables, slug, WORD_COUNT, seeds)
     slots = {
-        kind: grid_values(tables, GRIDS[kind][0], kind, WORKERS, seeds)["S6", RAS]
+        kind: readings.grid_values(tables, GRIDS[kind][0], kind, readings.WORKERS, seeds)["S6", RAS]
         for kind in (WORD_COUNT, TWEET_WORD_COUNT)
     }
     workers = "workers under the resource-aware scheduler in scenario 6, which has twelve slots"
     return (
-        *grid_claims("fig3", found, WORD_COUNT, baselines),
+        *readings.grid_claims("fig3", found, WORD_COUNT, baselines),
         *(
-            mean_quotient_claim(f"mfstorm-fig3-avg-{name}", share(found, WORD_COUNT, name), (name,))
+            readings.mean_quotient_claim(
+                f"mfstorm-fig3-avg-{name}", readings.share(found, WORD_COUNT, name), (name,)
+            )
             for name in baselines
         ),
         by_label("mfstorm-ras-five-slots", slots, unit="slots", how=workers),
@@ -174,12 +163,15 @@ def _measure_stable(tables: Tables, parameters: Parameters) -> tuple[Measurement
     """When throughput is constant, averaged over the cells; None if it never is in one of them."""
     slug, seeds = GRIDS[WORD_COUNT][0], parameters.seeds
     names = [variant(*cell) for cell in playable_cells(WORD_COUNT)]
-    by_cell = [[constant_min(minutes(tables, slug, name, seed)) for seed in seeds] for name in names]
+    by_cell = [
+        [readings.constant_min(readings.minutes(tables, slug, name, seed)) for seed in seeds]
+        for name in names
+    ]
     how = (
         "end of the first minute from which on the mean since submission (equation 2) changes by "
-        f"less than {LEVEL_TOLERANCE:.0%} a minute; mean over all cells"
+        f"less than {readings.LEVEL_TOLERANCE:.0%} a minute; mean over all cells"
     )
-    return (measurement(_STABLE, averaged(by_cell), unit="min", how=how),)
+    return (measurement(_STABLE, readings.averaged(by_cell), unit="min", how=how),)
 
 
 WORD_COUNT_GRID = Experiment(

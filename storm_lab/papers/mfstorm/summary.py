@@ -13,16 +13,9 @@ from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, value_of
+from storm_lab.papers.mfstorm import grid_readings as readings
 from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, variant
 from storm_lab.papers.mfstorm.grid_experiments import GRIDS
-from storm_lab.papers.mfstorm.grid_readings import (
-    PER_NODE,
-    THROUGHPUT,
-    Cells,
-    averaged,
-    grid_values,
-    mean_quotient_over_baselines,
-)
 from storm_lab.papers.mfstorm.placement import DEFAULT, MF_STORM, RAS, SCHEDULERS, comparable
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, TWEET_EXCLAMATION, TWEET_WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
@@ -37,7 +30,7 @@ TRIED_MS = (20.0, 5.0, 2.0, 1.0, 0.5)
 
 _LEVEL = "tuples executed by all bolts per s after the warm-up"
 
-Grids = dict[str, Cells]
+Grids = dict[str, readings.Cells]
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
@@ -76,9 +69,9 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims on the averages."""
     seeds = parameters.seeds
-    per_node = all_grids(tables, PER_NODE, seeds)
-    raw = all_grids(tables, THROUGHPUT, seeds)
-    means = averaged(list(shares(per_node).values()))
+    per_node = all_grids(tables, readings.PER_NODE, seeds)
+    raw = all_grids(tables, readings.THROUGHPUT, seeds)
+    means = readings.averaged(list(shares(per_node).values()))
     overall = f"mean of the four topologies' mean quotients, {_LEVEL} and node; no improvement"
     low = {"throughput": one_slot_quotient(raw), "throughput-per-node": one_slot_quotient(per_node)}
     one_slot = f"MF-Storm / default, {_LEVEL}, mean over four topologies and scenarios 1 to 3"
@@ -103,7 +96,7 @@ def tried(tables: Tables, sleeps_ms: Sequence[float], seed: int) -> pd.DataFrame
     own = tables.steady[tables.steady["experiment"] == SLUG]
     rows = {
         sleep_ms: [
-            value_of(own, THROUGHPUT, tried_prefix(sleep_ms) + variant("S6", scheduler), (seed,))[0]
+            value_of(own, readings.THROUGHPUT, tried_prefix(sleep_ms) + variant("S6", scheduler), (seed,))[0]
             for scheduler in SCHEDULERS
         ]
         for sleep_ms in sleeps_ms
@@ -113,20 +106,22 @@ def tried(tables: Tables, sleeps_ms: Sequence[float], seed: int) -> pd.DataFrame
 
 def all_grids(tables: Tables, column: str, seeds: tuple[int, ...]) -> Grids:
     """A column of every topology's grid."""
-    return {kind: grid_values(tables, slug, kind, column, seeds) for kind, (slug, _) in GRIDS.items()}
+    return {
+        kind: readings.grid_values(tables, slug, kind, column, seeds) for kind, (slug, _) in GRIDS.items()
+    }
 
 
 def shares(grids: Grids) -> dict[str, Samples]:
     """Each topology's mean quotient over scenarios and baselines, in percent."""
     return {
-        kind: mean_quotient_over_baselines(grids[kind], kind, baselines)
+        kind: readings.mean_quotient_over_baselines(grids[kind], kind, baselines)
         for kind, (_, baselines) in GRIDS.items()
     }
 
 
 def one_slot_quotient(grids: Grids) -> Samples:
     """MF-Storm over default in scenarios with one slot per node, averaged over topologies and scenarios."""
-    return averaged(
+    return readings.averaged(
         [
             quotients(cells[s, MF_STORM], cells[s, DEFAULT])
             for cells in grids.values()
@@ -137,7 +132,7 @@ def one_slot_quotient(grids: Grids) -> Samples:
 
 def mean_over_common_cells(grids: Grids, scheduler: str) -> Samples:
     """A scheduler's mean over the cells that all schedulers share, so that schedulers can be ranked."""
-    return averaged(
+    return readings.averaged(
         [
             cells[scenario, scheduler]
             for kind, cells in grids.items()

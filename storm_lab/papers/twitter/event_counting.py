@@ -19,15 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter
 from storm_lab.model import Cluster, StormVersion
-from storm_lab.papers.twitter.testbed import (
-    CHECKPOINT_S,
-    COUNT_TOPOLOGY,
-    IN_TURN,
-    WORKERS,
-    client_event_count,
-    default_scheduler,
-    trace_of,
-)
+from storm_lab.papers.twitter import testbed
 from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
@@ -72,7 +64,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "ackers",
-        WORKERS,
+        testbed.WORKERS,
         "number of ackers, not printed; one per worker, Storm's default from 0.9 on: with the single acker "
         "of 0.8, one executor would handle the acks of 113 thousand tuples per second",
         low=20,
@@ -100,8 +92,8 @@ TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)
 @lru_cache(maxsize=8)
 def _trace(seed: int, costs: ClientEventCosts, version: StormVersion) -> WorkloadTrace:
     """Cached, as it is the same for every number of machines and ackers and every pending limit."""
-    topology = client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0)
-    return trace_of(topology, costs, seed, version, events=EVENTS, users=USERS)
+    topology = testbed.client_event_count(ackers=1, max_spout_pending=1, message_timeout_s=30.0)
+    return testbed.trace_of(topology, costs, seed, version, events=EVENTS, users=USERS)
 
 
 def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
@@ -110,7 +102,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
     With ``ramped`` the log is empty until the fault plan sets its rate.
     """
     values = spec.parameters
-    declared = client_event_count(
+    declared = testbed.client_event_count(
         ackers=values.integer("ackers"),
         max_spout_pending=values.integer("max_spout_pending"),
         message_timeout_s=values.number("message_timeout_s"),
@@ -126,7 +118,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
     log = SourcePlan(
         SourceKind.RATE if ramped else SourceKind.SATURATED,
         on_fail=FailurePolicy.REPLAY,
-        checkpoint_ns=round(CHECKPOINT_S * 1e9),
+        checkpoint_ns=round(testbed.CHECKPOINT_S * 1e9),
         fetch_ns=round(fetch_ms * 1e6),
         fetch_lines=values.integer("fetch_lines") if fetch_ms > 0 else 1,
         fetch_thread=bool(values.get("fetch_thread", False)),
@@ -136,7 +128,7 @@ def plan(spec: RunSpec, *, ramped: bool = False) -> TopologyPlan:
 
 def load_ramp(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
     """Rows of a fault plan that fill a log that is empty at first (``ramped``), finally at ``full_per_s``."""
-    load = {"fault": "set-load", "topology": COUNT_TOPOLOGY, "spout": "spout"}
+    load = {"fault": "set-load", "topology": testbed.COUNT_TOPOLOGY, "spout": "spout"}
     return [
         {**load, "at_s": QUIET_UNTIL_S, "rate_per_s": TRICKLE_PER_S},
         {**load, "at_s": FULL_FROM_S, "rate_per_s": full_per_s},
@@ -159,9 +151,9 @@ def counting(
     150 thousand pairs of tasks that exchange tuples.
     """
     values = spec.parameters
-    order = str(values.get("slot_order", IN_TURN))
+    order = str(values.get("slot_order", testbed.IN_TURN))
     return replace(
-        spec.described(cluster, (plan(spec, ramped=ramped),), default_scheduler(order), duration_s),
+        spec.described(cluster, (plan(spec, ramped=ramped),), testbed.default_scheduler(order), duration_s),
         faults=faults,
         window_s=window_s,
         bundle=Bundle(values.integer("bundle"), bool(values.get("delays", True))),

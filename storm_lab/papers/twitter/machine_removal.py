@@ -23,38 +23,15 @@ from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import Trial, explained, variant_of
-from storm_lab.papers.twitter.event_counting import (
-    FOUR_MACHINE_CLAIMS,
-    FULL_FROM_S,
-    TOPOLOGY_NAMES,
-    TOPOLOGY_PARAMETERS,
-    counting,
-    load_ramp,
-)
-from storm_lab.papers.twitter.machine_removal_measures import (
-    SUPPLIED,
-    SUPPLIED_AT_S,
-    SUPPLIED_S,
-    VARIANT,
-    fresh_variant,
-    measure_stages,
-    settled_from_s,
-)
-from storm_lab.papers.twitter.testbed import (
-    IN_TURN,
-    MACHINES,
-    SLOT_ORDERS,
-    VERSION,
-    machine_failures,
-    machines,
-)
+from storm_lab.papers.twitter import event_counting, testbed
+from storm_lab.papers.twitter import machine_removal_measures as measures
 
 SLUG = "twitter-machine-removal"
 
 FETCH_READING = "fetches from Kafka by a thread of the spouts' client"
 SIXTEEN_MACHINE_CLAIMS = ("twitter-thr-16m", "twitter-lat-16m")
 """The printed row of sixteen machines, throughput and latency."""
-CHOSEN_ON = (*SIXTEEN_MACHINE_CLAIMS, *FOUR_MACHINE_CLAIMS)
+CHOSEN_ON = (*SIXTEEN_MACHINE_CLAIMS, *event_counting.FOUR_MACHINE_CLAIMS)
 """The claims on which this reading's numbers are chosen, and with them the window of all readings."""
 WINDOWS = 2
 """Windows of pending tuples that a fetch brings: the smallest number with which a fetch waits for acks."""
@@ -88,11 +65,11 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "slot_order",
-        IN_TURN,
+        testbed.IN_TURN,
         "the Storm version whose slot order is used: up to 0.9.2 new workers fill machines in turn, from "
         "0.9.3 on those with most free slots first, so that workers are spread evenly after a removal. Not "
         "printed; the other order is played as a reading",
-        choices=SLOT_ORDERS,
+        choices=testbed.SLOT_ORDERS,
     ),
     Parameter(
         "fetch_ms",
@@ -112,10 +89,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         unit="us",
         low=5,
         high=1000,
-        chosen_on=FOUR_MACHINE_CLAIMS,
+        chosen_on=event_counting.FOUR_MACHINE_CLAIMS,
     ),
     Parameter("reading_seeds", 3, "number of seeds for the other order of slots", low=1, high=30),
-    *TOPOLOGY_PARAMETERS,
+    *event_counting.TOPOLOGY_PARAMETERS,
 )
 TRIED_MACHINES = (16, 4)
 TRIED_S = 90.0
@@ -130,7 +107,7 @@ def readings(parameters: Parameters) -> tuple[tuple[Trial, tuple[int, ...]], ...
 
     All seeds play the fetches, to distinguish the rows of the table.
     """
-    order = next(name for name in SLOT_ORDERS if name != parameters.text("slot_order"))
+    order = next(name for name in testbed.SLOT_ORDERS if name != parameters.text("slot_order"))
     few = parameters.seeds[: parameters.integer("reading_seeds")]
     slots = Trial("slots", f"machines filled as by Storm {order}", {"slot_order": order}, reading=True)
     fetches: dict[str, ParameterValue] = {
@@ -150,28 +127,28 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     The short ones have other windows, other numbers of ackers, or a log that is not always full.
     """
     first = parameters.seeds[:1]
-    stages = parameters.only(("stage_s", "bundle", "slot_order", *TOPOLOGY_NAMES))
+    stages = parameters.only(("stage_s", "bundle", "slot_order", *event_counting.TOPOLOGY_NAMES))
     settings: list[tuple[str, Parameters, Describe, tuple[int, ...]]] = [
-        (VARIANT, stages, describe, parameters.seeds)
+        (measures.VARIANT, stages, describe, parameters.seeds)
     ]
     for reading, seeds in readings(parameters):
         values = stages.changed(**reading.changes)
-        settings.append((variant_of(VARIANT, reading), values, describe, seeds))
+        settings.append((variant_of(measures.VARIANT, reading), values, describe, seeds))
     pending, ackers = parameters.integer("max_spout_pending"), parameters.integer("ackers")
     tried = [(pending, ackers)]
     tried += [(limit, ackers) for limit in parameters.integers("pending_tried")]
     tried += [(pending, number) for number in parameters.integers("ackers_tried")]
-    fresh = parameters.only(("bundle", *TOPOLOGY_NAMES))
+    fresh = parameters.only(("bundle", *event_counting.TOPOLOGY_NAMES))
     for limit, number in dict.fromkeys(tried):
         for count in TRIED_MACHINES:
             values = fresh.changed(machines=count, max_spout_pending=limit, ackers=number)
-            settings.append((fresh_variant(count, limit, number), values, describe_fresh, first))
-    supplied = parameters.only(("supply_million_a_min", *TOPOLOGY_NAMES)).changed(
+            settings.append((measures.fresh_variant(count, limit, number), values, describe_fresh, first))
+    supplied = parameters.only(("supply_million_a_min", *event_counting.TOPOLOGY_NAMES)).changed(
         bundle=SUPPLIED_BUNDLE, message_timeout_s=SUPPLIED_TIMEOUT_S
     )
-    settings.append((SUPPLIED, supplied, describe_supplied, first))
+    settings.append((measures.SUPPLIED, supplied, describe_supplied, first))
     return tuple(
-        RunSpec(SLUG, variant, seed, values, described, VERSION, sample_every=500)
+        RunSpec(SLUG, variant, seed, values, described, testbed.VERSION, sample_every=500)
         for variant, values, described, seeds in settings
         for seed in seeds
     )
@@ -182,8 +159,8 @@ def removals(stage_s: float) -> FaultPlan:
     return FaultPlan.of_rows(
         [
             row
-            for stage, (before, after) in enumerate(pairwise(MACHINES), start=1)
-            for row in machine_failures(stage * stage_s, before, after)
+            for stage, (before, after) in enumerate(pairwise(testbed.MACHINES), start=1)
+            for row in testbed.machine_failures(stage * stage_s, before, after)
         ]
     )
 
@@ -191,49 +168,49 @@ def removals(stage_s: float) -> FaultPlan:
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     stage_s = spec.parameters.number("stage_s")
-    return counting(
+    return event_counting.counting(
         spec,
-        cluster=machines(MACHINES[0]),
+        cluster=testbed.machines(testbed.MACHINES[0]),
         faults=removals(stage_s),
-        duration_s=stage_s * len(MACHINES),
-        warm_up_s=settled_from_s(stage_s, 0),
+        duration_s=stage_s * len(testbed.MACHINES),
+        warm_up_s=measures.settled_from_s(stage_s, 0),
         window_s=stage_s,
     )
 
 
 def describe_fresh(spec: RunSpec) -> EmulationSpec:
     """Describe a short run at full load on machines none of which has failed."""
-    return counting(
+    return event_counting.counting(
         spec,
-        cluster=machines(spec.parameters.integer("machines")),
-        faults=FaultPlan.of_rows(load_ramp()),
-        duration_s=FULL_FROM_S + TRIED_S,
-        warm_up_s=FULL_FROM_S + TRIED_S / 3,
-        window_s=FULL_FROM_S + TRIED_S,
+        cluster=testbed.machines(spec.parameters.integer("machines")),
+        faults=FaultPlan.of_rows(event_counting.load_ramp()),
+        duration_s=event_counting.FULL_FROM_S + TRIED_S,
+        warm_up_s=event_counting.FULL_FROM_S + TRIED_S / 3,
+        window_s=event_counting.FULL_FROM_S + TRIED_S,
         ramped=True,
     )
 
 
 def describe_supplied(spec: RunSpec) -> EmulationSpec:
     """Describe a run on 16 machines, three of which fail; its log fills slower than 13 machines can read."""
-    failures = machine_failures(SUPPLIED_AT_S, *MACHINES[:2])
+    failures = testbed.machine_failures(measures.SUPPLIED_AT_S, *testbed.MACHINES[:2])
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
-    return counting(
+    return event_counting.counting(
         spec,
-        cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows([*load_ramp(arriving), *failures]),
-        duration_s=SUPPLIED_S,
-        warm_up_s=SUPPLIED_AT_S,
-        window_s=SUPPLIED_S,
+        cluster=testbed.machines(testbed.MACHINES[0]),
+        faults=FaultPlan.of_rows([*event_counting.load_ramp(arriving), *failures]),
+        duration_s=measures.SUPPLIED_S,
+        warm_up_s=measures.SUPPLIED_AT_S,
+        window_s=measures.SUPPLIED_S,
         ramped=True,
     )
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of section 3.4, in the setting itself and under the readings."""
-    found = measure_stages(tables, parameters)
+    found = measures.measure_stages(tables, parameters)
     for reading, seeds in readings(parameters):
-        found += explained(measure_stages, tables, parameters.changed(seeds=seeds), (reading,))
+        found += explained(measures.measure_stages, tables, parameters.changed(seeds=seeds), (reading,))
     return found
 
 
@@ -260,16 +237,20 @@ EXPERIMENT = Experiment(
     settling=(
         Settling(
             (
-                *(f"twitter-{value}-{count}m" for count in MACHINES[1:-1] for value in ("thr", "lat")),
+                *(
+                    f"twitter-{value}-{count}m"
+                    for count in testbed.MACHINES[1:-1]
+                    for value in ("thr", "lat")
+                ),
                 "twitter-spike-size",
             ),
-            variants=(f"{VARIANT}-fetch",),
+            variants=(f"{measures.VARIANT}-fetch",),
             reading=FETCH_READING,
             metrics=("latency_60s", "throughput_60s"),
         ),
         Settling(
             ("twitter-lat-10m", "twitter-spike-size"),
-            variants=(VARIANT,),
+            variants=(measures.VARIANT,),
             metrics=("latency_60s", "throughput_60s"),
         ),
     ),

@@ -23,18 +23,8 @@ from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
+from storm_lab.papers.twitter import overheads_measures as measures
 from storm_lab.papers.twitter.event_counting import COUNT_US, READ
-from storm_lab.papers.twitter.overheads_measures import (
-    ACKS_OFF,
-    ACKS_ON,
-    MINUTE_S,
-    ORIGINAL,
-    SETTLED_S,
-    TRIED,
-    measure_original,
-    measured,
-    on_machines,
-)
 from storm_lab.papers.twitter.testbed import VERSION, counting, machines, passing, spouts, trace_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.client_events import ClientEventCosts
@@ -97,11 +87,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         high=2.0,
     ),
     *(
-        Parameter(TRIED[program], counts, f"numbers of machines to try {how}", "machines", 1, 40)
+        Parameter(measures.TRIED[program], counts, f"numbers of machines to try {how}", "machines", 1, 40)
         for program, counts, how in (
-            (ACKS_OFF, (1, 2), "without acking"),
-            (ACKS_ON, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15), "with acking"),
-            (ORIGINAL, (2, 5, 6, 7, 8, 9, 10, 11, 12), "with the original topology"),
+            (measures.ACKS_OFF, (1, 2), "without acking"),
+            (measures.ACKS_ON, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15), "with acking"),
+            (measures.ORIGINAL, (2, 5, 6, 7, 8, 9, 10, 11, 12), "with the original topology"),
         )
     ),
 )
@@ -115,16 +105,16 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return (
         *_runs(parameters),
         *under_trials(_runs, parameters, (PRINTED_ACK_COST,)),
-        *under_trials(lambda values: _runs(values, (ORIGINAL,)), parameters, (EXPENSIVE_BOLTS,)),
+        *under_trials(lambda values: _runs(values, (measures.ORIGINAL,)), parameters, (EXPENSIVE_BOLTS,)),
     )
 
 
-def _runs(parameters: Parameters, programs: Sequence[str] = tuple(TRIED)) -> tuple[RunSpec, ...]:
+def _runs(parameters: Parameters, programs: Sequence[str] = tuple(measures.TRIED)) -> tuple[RunSpec, ...]:
     shared = parameters.only(("messages_per_s", "bundle", "read_us", "logic_us", "message_factor"))
     settings = [
-        (on_machines(program, count), shared.changed(program=program, machines=count))
+        (measures.on_machines(program, count), shared.changed(program=program, machines=count))
         for program in programs
-        for count in dict.fromkeys(parameters.integers(TRIED[program]))
+        for count in dict.fromkeys(parameters.integers(measures.TRIED[program]))
     ]
     return tuple(
         RunSpec(SLUG, variant, seed, values, describe, VERSION, sample_every=1000)
@@ -135,14 +125,14 @@ def _runs(parameters: Parameters, programs: Sequence[str] = tuple(TRIED)) -> tup
 
 def topology(program: str, count: int) -> Topology:
     """The topology of a program for ``count`` machines."""
-    if program == ORIGINAL:
+    if program == measures.ORIGINAL:
         workers = ORIGINAL_PROCESSES * count
         each = 4 * workers
         layers = (spouts(each), passing("first", each), counting("second", each, "first"))
         return Topology(TOPOLOGY, layers, workers=workers, ackers=0)
     workers = PROCESSES * count
-    readers = (THREADS_OFF - 4) // 2 if program == ACKS_OFF else 1
-    ackers = workers if program == ACKS_ON else 0
+    readers = (THREADS_OFF - 4) // 2 if program == measures.ACKS_OFF else 1
+    ackers = workers if program == measures.ACKS_ON else 0
     return Topology(TOPOLOGY, (spouts(readers * workers),), workers=workers, ackers=ackers)
 
 
@@ -161,7 +151,7 @@ def plan(spec: RunSpec) -> TopologyPlan:
     read_us, logic_us = values.number("read_us"), values.number("logic_us")
     trace = _trace(program, spec.seed, read_us, logic_us, spec.storm_version)
     rate = values.number("messages_per_s")
-    source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=program == ACKS_ON)
+    source = SourcePlan(SourceKind.RATE, rate_per_s=rate, anchored=program == measures.ACKS_ON)
     return TopologyPlan(topology(program, values.integer("machines")), trace, {"spout": source})
 
 
@@ -177,21 +167,21 @@ def describe(spec: RunSpec) -> EmulationSpec:
     values = spec.parameters
     cluster = machines(values.integer("machines"))
     return replace(
-        spec.described(cluster, (plan(spec),), DefaultScheduler(), SETTLED_S + MINUTE_S),
+        spec.described(cluster, (plan(spec),), DefaultScheduler(), measures.SETTLED_S + measures.MINUTE_S),
         cost=cost_model(values.number("message_factor")),
         # CPU of the last minute gets its own window; traffic is not read.
-        window_s=SETTLED_S,
+        window_s=measures.SETTLED_S,
         bundle=Bundle(values.integer("bundle")),
-        warm_up_s=SETTLED_S,
+        warm_up_s=measures.SETTLED_S,
     )
 
 
 def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claims of section 3.3.2, with the shared costs and under the trials."""
     return (
-        *measured(tables, parameters),
-        *explained(measured, tables, parameters, (PRINTED_ACK_COST,)),
-        *explained(measure_original, tables, parameters, (EXPENSIVE_BOLTS,)),
+        *measures.measured(tables, parameters),
+        *explained(measures.measured, tables, parameters, (PRINTED_ACK_COST,)),
+        *explained(measures.measure_original, tables, parameters, (EXPENSIVE_BOLTS,)),
     )
 
 

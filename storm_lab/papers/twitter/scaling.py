@@ -17,14 +17,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, of_run
-from storm_lab.papers.twitter.event_counting import (
-    FULL_FROM_S,
-    TOPOLOGY_NAMES,
-    TOPOLOGY_PARAMETERS,
-    counting,
-    load_ramp,
-    series,
-)
+from storm_lab.papers.twitter import event_counting
 from storm_lab.papers.twitter.testbed import MACHINES, VERSION, machine_failures, machines
 
 SLUG = "twitter-scaling"
@@ -48,13 +41,13 @@ PARAMETERS: tuple[Parameter, ...] = (
         low=30,
         high=600,
     ),
-    *(parameter for parameter in TOPOLOGY_PARAMETERS if parameter.name != "message_timeout_s"),
+    *(parameter for parameter in event_counting.TOPOLOGY_PARAMETERS if parameter.name != "message_timeout_s"),
 )
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     """Windows and removals."""
-    shared = parameters.only(name for name in TOPOLOGY_NAMES if name in parameters)
+    shared = parameters.only(name for name in event_counting.TOPOLOGY_NAMES if name in parameters)
     seeds, first = parameters.seeds, parameters.seeds[:1]
     timeouts = tuple(sorted(set(parameters.numbers("timeouts_s"))))
     windows = shared.changed(window_s=parameters.number("window_s"), message_timeout_s=timeouts[-1])
@@ -85,15 +78,15 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 def describe_window(spec: RunSpec) -> EmulationSpec:
     """Describe one window on sixteen machines with compiled code, as warm-up does not scale with k."""
     k = spec.parameters.integer("bundle")
-    end_s = FULL_FROM_S + k * spec.parameters.number("window_s")
-    described = counting(
+    end_s = event_counting.FULL_FROM_S + k * spec.parameters.number("window_s")
+    described = event_counting.counting(
         spec,
         cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(load_ramp()),
+        faults=FaultPlan.of_rows(event_counting.load_ramp()),
         duration_s=end_s,
-        warm_up_s=FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
+        warm_up_s=event_counting.FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
         # CPU of the window is kept separate from that of the start.
-        window_s=FULL_FROM_S,
+        window_s=event_counting.FULL_FROM_S,
         ramped=True,
     )
     return replace(described, cost=replace(described.cost, warm_up_factor=1.0))
@@ -101,7 +94,7 @@ def describe_window(spec: RunSpec) -> EmulationSpec:
 
 def describe_removal(spec: RunSpec) -> EmulationSpec:
     """Describe one removal: sixteen machines, then thirteen."""
-    return counting(
+    return event_counting.counting(
         spec,
         cluster=machines(MACHINES[0]),
         faults=FaultPlan.of_rows(machine_failures(AT_S, *MACHINES[:2])),
@@ -127,13 +120,13 @@ def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: f
     ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight`` (throughput times latency),
     ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
     """
-    start = FULL_FROM_S + bundle * window_s / 3
-    end = FULL_FROM_S + bundle * window_s
+    start = event_counting.FULL_FROM_S + bundle * window_s / 3
+    end = event_counting.FULL_FROM_S + bundle * window_s
     latency = of_run(tables.steady_latency, variant, seed).iloc[0]
     tuples = float(latency["tuples"]) * bundle
     per_s = tuples / (end - start)
     used = of_run(tables.node_cpu_60s, variant, seed)
-    cores = float(used[used["t_s"] >= FULL_FROM_S].groupby("t_s")["cores_used"].sum().mean())
+    cores = float(used[used["t_s"] >= event_counting.FULL_FROM_S].groupby("t_s")["cores_used"].sum().mean())
     return {
         "million_a_min": per_s * 60 / 1e6,
         "mean_ms": float(latency["complete_mean_ms"]) / bundle,
@@ -148,7 +141,7 @@ def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: f
 def removal_series(tables: Tables, variant: str, seed: int, bundle: int) -> pd.DataFrame:
     """A removal in bins of 10 s: ``throughput`` (million tuples per minute) and ``latency`` (ms)."""
     rates, means = (of_run(table, variant, seed) for table in (tables.throughput_10s, tables.latency_10s))
-    return series(rates, means, bundle)
+    return event_counting.series(rates, means, bundle)
 
 
 def outage_s(removal: pd.DataFrame) -> float:
