@@ -7,6 +7,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.model import Assignment, Component, Topology
@@ -59,7 +60,7 @@ def test_fifty_workers_fit_on_four_machines_and_on_no_fewer_slots() -> None:
 
 
 def test_three_machines_fail_at_the_end_of_every_stage_but_the_last() -> None:
-    plan = removals(900.0)
+    plan = FaultPlan.of_rows(removals(900.0))
     at = [(fault.at_s, fault.node) for fault in plan.faults]
     assert len(at) == MACHINES[0] - MACHINES[-1] == 12
     assert at[:3] == [(900.0, "machine14"), (900.0, "machine15"), (900.0, "machine16")]

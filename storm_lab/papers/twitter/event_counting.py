@@ -18,7 +18,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.parameter import Parameter
-from storm_lab.model import Cluster, StormVersion
+from storm_lab.model import StormVersion
 from storm_lab.papers.twitter import testbed
 from storm_lab.workloads.client_events import ClientEventCosts
 from storm_lab.workloads.workload_trace import WorkloadTrace
@@ -137,25 +137,26 @@ def load_ramp(full_per_s: float = FLOOD_PER_S) -> list[dict[str, object]]:
 
 def counting(
     spec: RunSpec,
+    faults: list[dict[str, object]],
     *,
-    cluster: Cluster,
-    faults: FaultPlan,
+    count: int = testbed.MACHINES[0],
     duration_s: float,
     warm_up_s: float,
-    window_s: float,
+    window_s: float | None = None,
     ramped: bool = False,
 ) -> EmulationSpec:
-    """Describe a run with bundles of the size given by its parameter ``bundle``.
+    """Describe a run on ``count`` machines with the rows of a fault plan and the parameter ``bundle``.
 
-    ``window_s`` is the length of the windows of traffic and CPU. A window holds a row for each of the
-    150 thousand pairs of tasks that exchange tuples.
+    ``window_s`` is the length of the windows of traffic and CPU, by default of the run: a window holds a row
+    for each of the 150 thousand pairs of tasks that exchange tuples.
     """
     values = spec.parameters
     order = str(values.get("slot_order", testbed.IN_TURN))
+    plans = (plan(spec, ramped=ramped),)
     return replace(
-        spec.described(cluster, (plan(spec, ramped=ramped),), testbed.default_scheduler(order), duration_s),
-        faults=faults,
-        window_s=window_s,
+        spec.described(testbed.machines(count), plans, testbed.default_scheduler(order), duration_s),
+        faults=FaultPlan.of_rows(faults),
+        window_s=duration_s if window_s is None else window_s,
         bundle=Bundle(values.integer("bundle"), bool(values.get("delays", True))),
         warm_up_s=warm_up_s,
     )

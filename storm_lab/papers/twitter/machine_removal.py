@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
@@ -154,15 +153,13 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     )
 
 
-def removals(stage_s: float) -> FaultPlan:
-    """At the end of each stage but the last, the machines with the highest numbers fail for good."""
-    return FaultPlan.of_rows(
-        [
-            row
-            for stage, (before, after) in enumerate(pairwise(testbed.MACHINES), start=1)
-            for row in testbed.machine_failures(stage * stage_s, before, after)
-        ]
-    )
+def removals(stage_s: float) -> list[dict[str, object]]:
+    """Rows of a fault plan: after each stage but the last, the last machines fail for good."""
+    return [
+        row
+        for stage, (before, after) in enumerate(pairwise(testbed.MACHINES), start=1)
+        for row in testbed.machine_failures(stage * stage_s, before, after)
+    ]
 
 
 def describe(spec: RunSpec) -> EmulationSpec:
@@ -170,8 +167,7 @@ def describe(spec: RunSpec) -> EmulationSpec:
     stage_s = spec.parameters.number("stage_s")
     return event_counting.counting(
         spec,
-        cluster=testbed.machines(testbed.MACHINES[0]),
-        faults=removals(stage_s),
+        removals(stage_s),
         duration_s=stage_s * len(testbed.MACHINES),
         warm_up_s=measures.settled_from_s(stage_s, 0),
         window_s=stage_s,
@@ -182,26 +178,23 @@ def describe_fresh(spec: RunSpec) -> EmulationSpec:
     """Describe a short run at full load on machines none of which has failed."""
     return event_counting.counting(
         spec,
-        cluster=testbed.machines(spec.parameters.integer("machines")),
-        faults=FaultPlan.of_rows(event_counting.load_ramp()),
+        event_counting.load_ramp(),
+        count=spec.parameters.integer("machines"),
         duration_s=event_counting.FULL_FROM_S + TRIED_S,
         warm_up_s=event_counting.FULL_FROM_S + TRIED_S / 3,
-        window_s=event_counting.FULL_FROM_S + TRIED_S,
         ramped=True,
     )
 
 
 def describe_supplied(spec: RunSpec) -> EmulationSpec:
     """Describe a run on 16 machines, three of which fail; its log fills slower than 13 machines can read."""
-    failures = testbed.machine_failures(measures.SUPPLIED_AT_S, *testbed.MACHINES[:2])
     arriving = spec.parameters.number("supply_million_a_min") * 1e6 / 60
+    failures = testbed.machine_failures(measures.SUPPLIED_AT_S, *testbed.MACHINES[:2])
     return event_counting.counting(
         spec,
-        cluster=testbed.machines(testbed.MACHINES[0]),
-        faults=FaultPlan.of_rows([*event_counting.load_ramp(arriving), *failures]),
+        [*event_counting.load_ramp(arriving), *failures],
         duration_s=measures.SUPPLIED_S,
         warm_up_s=measures.SUPPLIED_AT_S,
-        window_s=measures.SUPPLIED_S,
         ramped=True,
     )
 

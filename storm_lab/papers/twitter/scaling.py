@@ -12,13 +12,12 @@ from dataclasses import replace
 
 import pandas as pd
 
-from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, no_claims
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter import event_counting
-from storm_lab.papers.twitter.testbed import MACHINES, VERSION, machine_failures, machines
+from storm_lab.papers.twitter.testbed import MACHINES, VERSION, machine_failures
 
 SLUG = "twitter-scaling"
 
@@ -77,14 +76,12 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
 
 def describe_window(spec: RunSpec) -> EmulationSpec:
     """Describe one window on sixteen machines with compiled code, as warm-up does not scale with k."""
-    k = spec.parameters.integer("bundle")
-    end_s = event_counting.FULL_FROM_S + k * spec.parameters.number("window_s")
+    k, window_s = spec.parameters.integer("bundle"), spec.parameters.number("window_s")
     described = event_counting.counting(
         spec,
-        cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(event_counting.load_ramp()),
-        duration_s=end_s,
-        warm_up_s=event_counting.FULL_FROM_S + k * spec.parameters.number("window_s") / 3,
+        event_counting.load_ramp(),
+        duration_s=event_counting.FULL_FROM_S + k * window_s,
+        warm_up_s=event_counting.FULL_FROM_S + k * window_s / 3,
         # CPU of the window is kept separate from that of the start.
         window_s=event_counting.FULL_FROM_S,
         ramped=True,
@@ -94,14 +91,8 @@ def describe_window(spec: RunSpec) -> EmulationSpec:
 
 def describe_removal(spec: RunSpec) -> EmulationSpec:
     """Describe one removal: sixteen machines, then thirteen."""
-    return event_counting.counting(
-        spec,
-        cluster=machines(MACHINES[0]),
-        faults=FaultPlan.of_rows(machine_failures(AT_S, *MACHINES[:2])),
-        duration_s=REMOVAL_S,
-        warm_up_s=AT_S,
-        window_s=REMOVAL_S,
-    )
+    failures = machine_failures(AT_S, *MACHINES[:2])
+    return event_counting.counting(spec, failures, duration_s=REMOVAL_S, warm_up_s=AT_S)
 
 
 def window_variant(bundle: int, delays: bool) -> str:
