@@ -38,7 +38,7 @@ AFFECTING = [
     ("twitter-semantics", "", SEMANTICS, r"^STOP_S = 240.0", "STOP_S = 241.0"),
     ("twitter-semantics", "", SEMANTICS, r"^DOWN_FROM_S = 100", "DOWN_FROM_S = 101"),
     ("nstorm-delayed-kill", "", "emulator/control/times.py", r"^        0.15,$", "        0.16,"),
-    ("twitter-overheads", "", "papers/twitter/overheads_measures.py", r"^SETTLED_S = 180", "SETTLED_S = 181"),
+    ("twitter-overheads", "", "papers/twitter/overheads.py", r"^SETTLED_S = 180", "SETTLED_S = 181"),
     ("twitter-machine-removal", "supplied", REMOVAL, r"^SUPPLIED_AT_S = 360", "SUPPLIED_AT_S = 361"),
     ("twitter-scaling", "removal", "papers/twitter/scaling.py", r"^AT_S = 300", "AT_S = 301"),
     (

@@ -11,7 +11,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.papers.twitter import max_spout_pending, overheads, scaling, semantics
 from storm_lab.papers.twitter.event_counting import FULL_FROM_S
 from storm_lab.papers.twitter.max_spout_pending import best_static, static_variant, tuning
-from storm_lab.papers.twitter.overheads_measures import (
+from storm_lab.papers.twitter.overheads import (
     ACKS_OFF,
     ACKS_ON,
     by_machines,
