@@ -5,6 +5,7 @@ import pytest
 
 from storm_lab.papers.mfstorm.gap import averaged_by_role, gaps, load_of, rank_traffic
 from storm_lab.papers.mfstorm.placement import scheduling_result
+from storm_lab.papers.mfstorm.starter import starter
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.schedulers.graph.traffic import inter_node_traffic
 
@@ -38,7 +39,7 @@ def test_averaged_traffic_keeps_sums_and_the_shares_of_a_fields_grouping() -> No
 
 
 def test_the_default_scheduler_sends_half_of_exclamations_traffic_between_nodes() -> None:
-    load = load_of("exclamation", 2, SHUFFLED)
+    load = load_of(starter("exclamation", 2), SHUFFLED)
     placed = scheduling_result("default", "exclamation", SCENARIOS["S2"]).assignment
     # Dealt out in turn: every component is cut in about half, and a shuffle crosses half of the time.
     assert inter_node_traffic(placed.slots, load.traffic) == pytest.approx(100, rel=0.02)
