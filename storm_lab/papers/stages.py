@@ -130,13 +130,9 @@ PAPERS = (
 class ExperimentStage:
     """One run of an experiment with an exchangeable scheduler; everything else is as its parameters say.
 
-    Attributes:
-        experiment: slug.
-        own: the experiment's parameters.
-        runs: makes the experiment's runs, among them the one that is used.
-        variant: its variant, or a pattern such as ``removal-*``; the first run that matches is used.
-        without_disturbances: leave out the experiment's faults and its own scheduled moves, so that
-            schedulers can be compared in a steady state.
+    ``own`` are the experiment's parameters, and ``runs`` makes its runs. The first is used whose variant
+    matches ``variant``, such as ``removal-*``. ``without_disturbances`` leaves out the experiment's faults
+    and its own scheduled moves, so that schedulers can be compared in a steady state.
     """
 
     experiment: str
@@ -176,19 +172,16 @@ class ExperimentStage:
         base = run.describe(run)
         if self.without_disturbances:
             base = replace(base, faults=FaultPlan(), services=())
-        steady = not base.faults.faults and not base.services
-        settle_s = SETTLE_S if steady else None
+        settle_s = None if base.faults.faults or base.services else SETTLE_S
         described = replace(base, placement=None, sample_every=spec.sample_every, settle_s=settle_s)
         return entrant.applied(described, spec.parameters)
 
     def run(self, values: Mapping[str, object]) -> RunSpec:
         """Return the experiment's own run with these values, Storm's scheduler and the first seed.
 
-        Values that the experiment does not declare, such as those of entrants, are ignored. `UserError` if
-        the others leave the run out.
+        Values of others, such as entrants, are ignored. `UserError` if the own ones leave the run out.
         """
-        names = {item.name for item in self.own}
-        given = {name: value for name, value in values.items() if name in names}
+        given = {item.name: values[item.name] for item in self.own if item.name in values}
         first = check_parameters(self.own, given, self.experiment).with_first_seed()
         if "trials" in first:
             first = first.changed(trials=False)

@@ -115,8 +115,8 @@ def cells(
 ) -> tuple[RunSpec, ...]:
     """The runs of a grid, without cells whose scheduler refuses the topology.
 
-    ``prefix`` goes before the variants' names. Equal arguments make equal runs, which are played only once.
-    Cells that share a run (`representative_scenario`) add it once. `UserError` if the text cannot be read.
+    ``prefix`` goes before the variants' names. Cells that share a run (`representative_scenario`) add it
+    once. `UserError` if the text cannot be read.
     """
     messages, work = KINDS[kind].messages(parameters.text("text")), KINDS[kind].work
     shared = parameters.only(("duration_s", "warm_up_s", "previous_s", "debug", "sleep_ms", work))
@@ -141,10 +141,7 @@ def cells(
 
 
 def plan(spec: RunSpec) -> TopologyPlan:
-    """Topology, trace and sources of a run.
-
-    Roots are not anchored: storm-starter's spouts give no message ids.
-    """
+    """Topology, trace and sources of a run; storm-starter's spouts give no message ids."""
     given, kind = spec.parameters, spec.parameters.text("topology")
     topology = starter(kind, SCENARIOS[given.text("scenario")].required, debug=given.flag("debug"))
     trace = trace_of(kind, spec.files["text"], given.number(KINDS[kind].work), spec.seed)

@@ -1,10 +1,9 @@
-"""Readings that MF-Storm's experiments share: throughput, nodes and quotients, from the metric tables.
+"""Readings that MF-Storm's experiments share: throughput, nodes and quotients, one value per seed.
 
-Throughput is tuples executed by all bolts per second (the paper says only "tuples processed"). The paper's
-equation 2 divides all tuples by the total time since submission, and the claims on one topology are judged in
-this way (`since_submission`). The claims that compare topologies, and tables in the notebooks, use the level
-after the warm-up. Throughput per node is divided by the number of nodes that held an executor. Every reading
-returns one value per seed.
+Throughput is tuples executed by all bolts per second (the paper says only "tuples processed"). Claims on one
+topology are judged by the paper's equation 2, all tuples divided by the total time since submission
+(`since_submission`); claims that compare topologies, and tables in the notebooks, by the level after the
+warm-up. Throughput per node is divided by the number of nodes that held an executor.
 """
 
 from __future__ import annotations
@@ -60,10 +59,7 @@ def grid_values(
 def since_submission(
     tables: Tables, slug: str, kind: str, seeds: Sequence[int], until_s: float = math.inf
 ) -> Cells:
-    """Equation 2 for every cell that has a run.
-
-    All tuples of all bolts, divided by the total time since submission, up to ``until_s``, per node.
-    """
+    """Equation 2 for every cell that has a run, up to ``until_s`` and per node."""
     rows = tables.component_throughput_60s
     rows = rows[(rows["experiment"] == slug) & ~rows["component"].str.startswith(SYSTEM)]
     rows = rows[rows["t_s"] + rows["width_s"] <= until_s]
@@ -90,13 +86,9 @@ def grid_rows(
 
 
 def share(cells: Cells, kind: str, baseline: str) -> Samples:
-    """Mean of MF-Storm over a baseline, in percent, as the paper averages it.
-
-    The mean is over the scenarios in which the baseline uses exactly the slots that were asked for.
-    """
+    """Mean of MF-Storm over a baseline in percent, where the baseline uses the slots that were asked for."""
     chosen = [scenario for scenario in SCENARIOS if comparable(baseline, kind, scenario)]
-    parts = [quotients(cells[scenario, MF_STORM], cells[scenario, baseline]) for scenario in chosen]
-    return averaged(parts, 100.0)
+    return averaged([quotients(cells[name, MF_STORM], cells[name, baseline]) for name in chosen], 100.0)
 
 
 def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
@@ -105,10 +97,10 @@ def averaged(parts: Sequence[Samples], factor: float = 1.0) -> Samples:
 
 
 def quotients_and_improvements(cells: Cells, kind: str, baselines: Sequence[str]) -> pd.DataFrame:
-    """The mean quotients that the paper calls improvements, and the actual improvements.
+    """MF-Storm over each baseline, as means over seeds: the mean quotients that the paper calls improvements.
 
-    One row per baseline: MF-Storm over it in every scenario (NaN if the baseline does not use the slots asked
-    for), then the mean quotient and the mean improvement, both in percent. Values are means over seeds.
+    Columns: every scenario (NaN if the baseline does not use the slots asked for), then the mean quotient and
+    the actual mean improvement in percent.
     """
     rows = {}
     for baseline in baselines:
@@ -136,10 +128,9 @@ def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
 
 
 def independent_runs_claim(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, ...]:
-    """Measure the same after five minutes, from independent runs; nothing with a single seed.
+    """Measure the same after five minutes, against the baseline's run with the next seed, if there is one.
 
-    Runs of one seed start at the same moment of Nimbus's round. So MF-Storm's run with each seed is compared
-    with the baseline's run with the next seed.
+    Runs of one seed are not independent: they start at the same moment of Nimbus's round.
     """
     new, old = cells["S6", MF_STORM], cells["S6", baseline]
     if len(new) < 2:
@@ -181,10 +172,9 @@ def minutes(tables: Tables, slug: str, name: str, seed: int) -> pd.Series[float]
 
 
 def settled_min(series: pd.Series[float]) -> float | None:
-    """Minutes from submission until the readings stay at their final level; None if they never do.
+    """Minutes from submission until all readings are within `LEVEL_TOLERANCE` of their final level.
 
-    The level is the mean of the last third of the readings. The result is the start of the first reading from
-    which on all are within `LEVEL_TOLERANCE` of it.
+    The level is the mean of the last third of the readings. None if they never stay there.
     """
     if len(series) < 3:
         return None
@@ -201,8 +191,8 @@ def running_mean(series: pd.Series[float]) -> pd.Series[float]:
 def constant_min(series: pd.Series[float]) -> float | None:
     """Minutes from submission until the running mean no longer changes; None if it never stops changing.
 
-    A running mean is read at the end of its minute. It no longer changes from the first reading on that, like
-    all later ones, differs from its predecessor by less than `LEVEL_TOLERANCE`.
+    It is read at the end of its minute, and changes as long as it differs from its predecessor by
+    `LEVEL_TOLERANCE`.
     """
     mean = running_mean(series)
     start_s = _start_after(~(mean.diff().abs() / mean.shift() < LEVEL_TOLERANCE))

@@ -26,8 +26,8 @@ _NAMES = {RAS: "ras", MF_STORM: "mfstorm"}
 def policy(scheduler: str, kind: str, required: int) -> Scheduler[Any]:
     """A scheduler of the comparison, for a topology that asks for ``required`` slots.
 
-    The isolation scheduler may take one machine per requested slot, up to the number of machines. The paper
-    does not print ``isolation.scheduler.machines``; this value yields the paper's node counts.
+    Isolation may take one machine per requested slot, up to all. The paper does not print
+    ``isolation.scheduler.machines``; this value yields its node counts.
     """
     if scheduler == ISOLATION:
         return IsolationScheduler(IsolationParameters(machines=f"{kind}:{min(required, len(DESKTOPS))}"))
@@ -61,11 +61,7 @@ def _cold_start(scheduler: str, kind: str, scenario: str) -> SchedulingResult:
 
 
 def refusal(scheduler: str, kind: str, scenario: str) -> str:
-    """Why the scheduler does not place the topology; empty if it does.
-
-    Nimbus asks again every ten seconds, but about the same cluster, so the topology never runs. Such a cell
-    has no run.
-    """
+    """Why the scheduler never places the topology, so that the cell has no run; empty if it does."""
     status = _cold_start(scheduler, kind, scenario).status[kind]
     return "" if status.scheduled else status.message
 

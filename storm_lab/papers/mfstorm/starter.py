@@ -174,10 +174,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
-    """A topology that asks for ``workers`` workers, with Storm's default of one acker per worker.
-
-    With ``debug`` the workers log every tuple, as storm-starter's topologies do.
-    """
+    """A topology that asks for ``workers`` workers, which log every tuple with ``debug``."""
     components, settings = KINDS[kind].components, {"topology.debug": debug}
     return Topology(kind, components, workers=workers, name=kind, settings=settings)
 
@@ -186,8 +183,8 @@ def starter(kind: str, workers: int, *, debug: bool = True) -> Topology:
 def trace(kind: str, text: str, work_us: float, seed: int) -> WorkloadTrace:
     """The trace of the user code over the text, for any number of workers; `UserError` if it cannot be read.
 
-    ``work_us`` is the CPU of a split in word counts, of an exclamation elsewhere. A third of a split is for
-    the line, the rest in equal parts for the words of a line of eight.
+    ``work_us`` is the CPU of an exclamation, or of a split: a third for the line, the rest in equal parts for
+    the words of a line of eight.
     """
     topology = starter(kind, 1)
     messages = KINDS[kind].messages(text)

@@ -121,25 +121,14 @@ def shares(grids: Grids) -> dict[str, Samples]:
 
 def one_slot_quotient(grids: Grids) -> Samples:
     """MF-Storm over default in scenarios with one slot per node, averaged over topologies and scenarios."""
-    return readings.averaged(
-        [
-            quotients(cells[s, MF_STORM], cells[s, DEFAULT])
-            for cells in grids.values()
-            for s in ONE_SLOT_SCENARIOS
-        ]
-    )
+    pairs = [(cells, name) for cells in grids.values() for name in ONE_SLOT_SCENARIOS]
+    return readings.averaged([quotients(cells[s, MF_STORM], cells[s, DEFAULT]) for cells, s in pairs])
 
 
 def mean_over_common_cells(grids: Grids, scheduler: str) -> Samples:
     """A scheduler's mean over the cells that all schedulers share, so that schedulers can be ranked."""
-    return readings.averaged(
-        [
-            cells[scenario, scheduler]
-            for kind, cells in grids.items()
-            for scenario in SCENARIOS
-            if comparable(RAS, kind, scenario)
-        ]
-    )
+    common = [(kind, name) for kind in grids for name in SCENARIOS if comparable(RAS, kind, name)]
+    return readings.averaged([grids[kind][name, scheduler] for kind, name in common])
 
 
 EXPERIMENT = Experiment(

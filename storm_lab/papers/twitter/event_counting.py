@@ -1,8 +1,8 @@
 """Plays the topology that counts client events (section 3.4), tuple by tuple or in bundles.
 
 The full rate is 113 thousand root tuples per second. A bundle of k is k tuples played as one at k-fold cost
-(`storm_lab.emulator.bundle`). The logs of such runs count bundles and contain stretched latencies.
-`series` converts the pipeline's results back to tuples and milliseconds.
+(`storm_lab.emulator.bundle`). Logs of such runs count bundles and contain stretched latencies, which `series`
+converts back.
 """
 
 from __future__ import annotations

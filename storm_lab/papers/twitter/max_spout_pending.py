@@ -27,7 +27,6 @@ from storm_lab.experiments.readings import (
     mean_over,
     measurement,
     of_run,
-    per_seed,
     quotients,
 )
 from storm_lab.model.topology import Topology
@@ -189,13 +188,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     starved = progress_per_s(tables, static_variant(smallest), seeds, half)
     unlimited = progress_per_s(tables, static_variant(NO_LIMIT), seeds, half)
     tuned_from = CONVERGED * parameters.number("tuned_s")
-    by_start = [
-        progress_per_s(tables, tuner_variant(first), seeds, tuned_from)
-        for first in dict.fromkeys(parameters.integers("first_limits"))
-    ]
     # The worst of the first values: the tuner must find its way from all of them.
-    by_seed = zip(*by_start, strict=True)
-    tuned = [min((rate for rate in rates if rate is not None), default=None) for rates in by_seed]
+    starts = [tuner_variant(first) for first in dict.fromkeys(parameters.integers("first_limits"))]
+    rates = zip(*(progress_per_s(tables, each, seeds, tuned_from) for each in starts), strict=True)
+    tuned = [min((rate for rate in own if rate is not None), default=None) for own in rates]
     failures = [of_run(tables.failures_60s, static_variant(NO_LIMIT), seed) for seed in seeds]
     large: dict[str, Samples] = {
         "timed-out": [float(rows["failed"].sum()) for rows in failures],
@@ -209,7 +205,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         [float(of_run(of_spouts, unreliable_variant(limit), seed)["emitted"].sum()) for seed in seeds]
         for limit in (smallest, NO_LIMIT)
     )
-    apart = per_seed(lambda a, b: abs(a - b), limited, free)
+    apart = [abs(a - b) for a, b in zip(limited, free, strict=True)]
     emitted = "tuples emitted by the spouts in the whole run"
     worst = f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one"
     return (

@@ -112,10 +112,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """Every program on every number of machines with every seed, with shared costs and the machine's own.
-
-    The original topology is also played with more expensive bolts, with the first seed.
-    """
+    """Every program on every number of machines, with shared costs and under the trials."""
     return (
         *_runs(parameters),
         *under_trials(_runs, parameters, (PRINTED_ACK_COST,)),
@@ -216,10 +213,7 @@ def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: st
 
 
 def cpu_percent(tables: Tables, variant: str, seed: int) -> float | None:
-    """CPU of a machine in the last minute (100 % is a core), averaged over the machines in use.
-
-    None for a run that was not played.
-    """
+    """CPU of a machine in use in the last minute (100 % is a core); None for a run that was not played."""
     rows = of_run(tables.node_cpu_60s, variant, seed)
     used = rows.loc[rows["t_s"] >= SETTLED_S, "cores_used"]
     return 100.0 * float(used.mean()) if len(used) else None
@@ -228,10 +222,7 @@ def cpu_percent(tables: Tables, variant: str, seed: int) -> float | None:
 def machines_needed(
     tables: Tables, parameters: Parameters, program: str, tried: Sequence[int], seed: int
 ) -> int | None:
-    """Smallest number of machines tried that keeps up.
-
-    None if none does, or if one machine fewer was not tried: it may keep up, too.
-    """
+    """Smallest number tried that keeps up; None if none does, or if one machine fewer was not tried."""
     wanted = KEEPS_UP * parameters.number("messages_per_s")
     for count in sorted(set(tried)):
         variant = on_machines(program, count)
@@ -244,10 +235,7 @@ def machines_needed(
 
 
 def by_machines(tables: Tables, parameters: Parameters) -> pd.DataFrame:
-    """Every run in its last minute.
-
-    Columns: program, machines, seed, thousand/s (messages finished), CPU % a machine (100 is a core).
-    """
+    """Every run's last minute: program, machines, seed, thousand/s (messages finished), CPU % a machine."""
     rows = []
     for program, name in TRIED.items():
         for count in sorted(set(parameters.integers(name))):

@@ -106,11 +106,7 @@ def removal_variant(bundle: int, timeout_s: float) -> str:
 
 
 def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: float) -> dict[str, float]:
-    """Metrics of one window in units of tuples.
-
-    ``million_a_min``, ``mean_ms``, ``p50_ms``, ``p99_ms``, ``in_flight`` (throughput times latency),
-    ``cpu_ms_a_tuple`` and ``failed``. The last two thirds of the window count.
-    """
+    """Metrics of the last two thirds of a window in units of tuples; ``in_flight`` by Little's law."""
     start = event_counting.FULL_FROM_S + bundle * window_s / 3
     end = event_counting.FULL_FROM_S + bundle * window_s
     latency = of_run(tables.steady_latency, variant, seed).iloc[0]

@@ -100,10 +100,7 @@ PARAMETERS: tuple[Parameter, ...] = (
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """One run per configuration, number of workers and seed, and the captured one.
-
-    A further run has heartbeats that wait for their writes, as Storm's do.
-    """
+    """One run per configuration, number of workers and seed, the captured one, and one of waiting timers."""
     shared = parameters.only(("duration_s", "partitions", "heartbeat_timeout_s"))
     settings = {
         workers_variant(configuration, count): (
@@ -191,19 +188,13 @@ def workers_variant(configuration: str, workers: int) -> str:
 
 
 def restarted_workers(tables: Tables, configuration: str, workers: int, seed: int, tag: str = "") -> int:
-    """Worker processes started beyond the first of each worker: those that were killed and started again.
-
-    ``tag`` is the suffix of the variant's name.
-    """
+    """Worker processes that were killed and started again; ``tag`` is the suffix of the variant's name."""
     rows = of_run(tables.control, workers_variant(configuration, workers) + tag, seed)
     return int((rows["action"] == "start-worker").sum()) - workers
 
 
 def limit(tables: Tables, configuration: str, tried: Sequence[int], seeds: Sequence[int]) -> Samples:
-    """Largest number of workers tried that all kept their heartbeats, by seed.
-
-    All smaller numbers tried must have passed as well. None if the smallest one failed.
-    """
+    """Largest number of workers tried, by seed, with which and below which all kept their heartbeats."""
 
     def most(seed: int) -> float | None:
         kept = takewhile(
