@@ -34,6 +34,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.claim import SIMILAR, Chain, Claim, Relation, Target, literal, number, with_unit
@@ -96,8 +97,7 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
     return Verdict(claim, finding.outcome, reason, measurement, basis, finding.unsettled, beside)
 
 
-@dataclass(frozen=True, slots=True)
-class _Finding:
+class _Finding(NamedTuple):
     """A verdict's outcome and reason; ``unsettled`` is as in `Verdict`."""
 
     outcome: Outcome
@@ -184,30 +184,33 @@ def _neutral(target: Target) -> str:
 
 
 def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> _Finding:
-    undecided: list[_Pair] = []
+    undecided: list[str] = []
+    failures: list[str] = []
+    seeds = 0
     for chain in chains:
         for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
             a, b = _interval(_named(left, measurement)), _interval(_named(right, measurement))
             if a is None or b is None:
                 name = left if a is None else right
                 return _Finding(Outcome.NOT_REPRODUCED, f"{name} {_missing(_named(name, measurement))}")
-            pair = _Pair(left, relation, right, a, b)
-            if not pair.is_possible:
-                return _Finding(Outcome.NOT_REPRODUCED, pair.failure)
-            if not (pair.holds and pair.is_certain):
+            pair = f"{left} {relation.value} {right}"
+            failure = f"{pair} fails: {number(a.value)} and {number(b.value)}"
+            if not _is_possible(a, relation, b):
+                return _Finding(Outcome.NOT_REPRODUCED, failure)
+            holds = _related(a.value, relation, b.value)
+            if not (holds and _is_certain(a, relation, b)):
                 undecided.append(pair)
-    if not undecided:
-        return _Finding(Outcome.REPRODUCED, "the order holds")
-    seeds = max(max(pair.a.seeds, pair.b.seeds) for pair in undecided)
-    failures = "; ".join(pair.failure for pair in undecided if not pair.holds)
+                failures += [] if holds else [failure]
+                seeds = max(seeds, a.seeds, b.seeds)
     if failures:
-        return _Finding(Outcome.NOT_REPRODUCED, f"in the mean {failures}", seeds)
-    pairs = ", ".join(map(str, undecided))
-    return _Finding(Outcome.DIRECTION, f"right in the mean, but not separated: {pairs}", seeds)
+        return _Finding(Outcome.NOT_REPRODUCED, f"in the mean {'; '.join(failures)}", seeds)
+    if undecided:
+        why = f"right in the mean, but not separated: {', '.join(undecided)}"
+        return _Finding(Outcome.DIRECTION, why, seeds)
+    return _Finding(Outcome.REPRODUCED, "the order holds")
 
 
-@dataclass(frozen=True, slots=True)
-class _Interval:
+class _Interval(NamedTuple):
     """A measured value and the ends of its interval, equal to it if it has none."""
 
     value: float
@@ -224,49 +227,16 @@ def _interval(measured: Measured) -> _Interval | None:
     return _Interval(value, bottom, top, measured.seeds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """Two neighbours in an order, by name, with what was measured of them."""
+def _is_certain(a: _Interval, relation: Relation, b: _Interval) -> bool:
+    """Return whether the relation holds for every pair of values inside the two intervals."""
+    return _related(a.top, relation, b.bottom) and _related(a.bottom, relation, b.top)
 
-    left: str
-    relation: Relation
-    right: str
-    a: _Interval
-    b: _Interval
 
-    def __str__(self) -> str:
-        return f"{self.left} {self.relation.value} {self.right}"
-
-    @property
-    def failure(self) -> str:
-        """Text for a relation that does not hold."""
-        return f"{self} fails: {number(self.a.value)} and {number(self.b.value)}"
-
-    @property
-    def holds(self) -> bool:
-        """Whether the relation holds for the two values."""
-        return _related(self.a.value, self.relation, self.b.value)
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether the relation holds for every pair of values inside the two intervals."""
-        a, b = self.a, self.b
-        certain = _related(a.top, self.relation, b.bottom)
-        if self.relation is Relation.ABOUT:
-            return certain and _related(a.bottom, self.relation, b.top)
-        return certain
-
-    @property
-    def is_possible(self) -> bool:
-        """Whether the relation holds for some pair of values inside the two intervals."""
-        a, b = self.a, self.b
-        if self.relation is not Relation.ABOUT:
-            return _related(a.bottom, self.relation, b.top)
-        if a.top < b.bottom:
-            return _related(a.top, self.relation, b.bottom)
-        if b.top < a.bottom:
-            return _related(b.top, self.relation, a.bottom)
+def _is_possible(a: _Interval, relation: Relation, b: _Interval) -> bool:
+    """Return whether the relation holds for some pair of values inside the two intervals."""
+    if relation is Relation.ABOUT and a.bottom <= b.top and b.bottom <= a.top:
         return True
+    return _related(a.bottom, relation, b.top) or _related(a.top, relation, b.bottom)
 
 
 def _missing(measured: Measured) -> str:
