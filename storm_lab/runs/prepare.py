@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -105,88 +106,72 @@ def prepare(
     for study, own in zip(studies, runs, strict=True):
         say(f"{study.experiment.slug}: {len(own)} runs, {sum(not run.reused for run in own)} of them new")
     readers = range(len(studies)) if side_tasks is None else side_tasks
+    side_tasks = side_tasks or {}
     missing = missing_metrics(_tables_read((studies[place], runs[place]) for place in readers))
     if not missing and not side_tasks:
         return Prepared(runs, 0.0, {})
     say(f"metrics of {len(missing)} runs")
+    awaited = {
+        place: {run.folder: missing[run.folder] for run in runs[place] if run.folder in missing}
+        for place in side_tasks
+    }
+    order = computation_order(missing)
+    # A task that waits for fewer metrics begins earlier.
+    places = sorted(awaited, key=lambda place: max((order[folder] for folder in awaited[place]), default=-1))
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:
         done_marker = Path(scratch) / "done_marker"
-        beside = [
-            _SideTask(
-                place,
-                task,
-                awaited={run.folder: missing[run.folder] for run in runs[place] if run.folder in missing},
-                done_marker=done_marker,
-            )
-            for place, task in (side_tasks or {}).items()
-        ]
-        order = computation_order(missing)
-        # A task that waits for fewer metrics begins earlier.
-        beside.sort(key=lambda task: max((order[folder] for folder in task.awaited), default=-1))
-        tasks: list[_MetricsTask | _SideTask] = [_MetricsTask(missing, done_marker), *beside]
-        expected_s = _expected_s([studies[task.place] for task in beside], metrics=bool(missing))
-        with progress_bar(expected_s, True, "metrics and notebooks" if beside else "metrics") as show:
+        tasks: list[_PlacedTask] = [(None, partial(_compute, missing, done_marker))]
+        for place in places:
+            side_task = partial(_after_metrics, side_tasks[place], awaited[place], done_marker)
+            tasks.append((place, side_task))
+        expected_s = _expected_s([studies[place] for place in places], metrics=bool(missing))
+        with progress_bar(expected_s, True, "metrics and notebooks" if places else "metrics") as show:
 
             def on_progress(number: int, share: float) -> None:
                 show(number, share)
-                task = tasks[number]
-                if isinstance(task, _SideTask):
-                    on_side_progress(task.place, share)
+                if number:
+                    on_side_progress(places[number - 1], share)
 
-            def on_failure(task: _MetricsTask | _SideTask, error: StormLabError) -> None:
-                if not isinstance(task, _SideTask):
+            def on_failure(task: _PlacedTask, error: StormLabError) -> None:
+                if task[0] is None:
                     raise error
-                on_side_failure(task.place, error)
+                on_side_failure(task[0], error)
 
-            pool: Pool[_MetricsTask | _SideTask, Any] = Pool(notebooks_at_a_time(jobs), _do)
+            pool: Pool[_PlacedTask, Any] = Pool(notebooks_at_a_time(jobs), _do, name=_name)
             results = pool.do(tasks, on_progress, on_failure)
-    return Prepared(
-        runs,
-        metrics_s=results[0],
-        side_results={task.place: results[n] for n, task in enumerate(beside, start=1) if n in results},
-    )
+    side_results = {
+        place: results[number] for number, place in enumerate(places, start=1) if number in results
+    }
+    return Prepared(runs, results[0], side_results)
 
 
-@dataclass(frozen=True, slots=True)
-class _MetricsTask:
-    """Computes the metrics of runs, and returns the seconds that it took."""
-
-    wanted: Mapping[Path, Sequence[str]]
-    done_marker: Path
-
-    def __str__(self) -> str:
-        return "the metrics"
-
-    def do(self, advance: Advance) -> float:
-        began = time.perf_counter()
-        store_metrics(self.wanted, advance=advance)
-        # A task that needs metrics that could not be written computes them itself, so it must not wait.
-        self.done_marker.touch()
-        return time.perf_counter() - began
+_PlacedTask = tuple[int | None, Task]
+"""A task with the index of its study; None for the metrics."""
 
 
-@dataclass(frozen=True, slots=True)
-class _SideTask:
-    """Does a task once the awaited metrics exist or the process that computes them has ended.
-
-    ``place`` is the index of its study.
-    """
-
-    place: int
-    task: Task
-    awaited: Mapping[Path, Sequence[str]]
-    done_marker: Path
-
-    def __str__(self) -> str:
-        return f"notebook {self.place}"
-
-    def do(self, advance: Advance) -> Any:
-        await_metrics(self.awaited, self.done_marker.exists)
-        return self.task(advance)
+def _name(task: _PlacedTask) -> str:
+    return "the metrics" if task[0] is None else f"notebook {task[0]}"
 
 
-def _do(task: _MetricsTask | _SideTask, advance: Advance) -> Any:
-    return task.do(advance)
+def _do(task: _PlacedTask, advance: Advance) -> Any:
+    return task[1](advance)
+
+
+def _compute(wanted: Mapping[Path, Sequence[str]], done_marker: Path, advance: Advance) -> float:
+    """Compute the metrics of runs and return the seconds that it took."""
+    began = time.perf_counter()
+    store_metrics(wanted, advance=advance)
+    # A task that needs metrics that could not be written computes them itself, so it must not wait.
+    done_marker.touch()
+    return time.perf_counter() - began
+
+
+def _after_metrics(
+    task: Task, awaited: Mapping[Path, Sequence[str]], done_marker: Path, advance: Advance
+) -> Any:
+    """Do a task once the awaited metrics exist or the process that computes them has ended."""
+    await_metrics(awaited, done_marker.exists)
+    return task(advance)
 
 
 def _tables_read(played: Iterable[tuple[Study, Sequence[PlayedRun]]]) -> dict[Path, tuple[str, ...]]:

@@ -101,8 +101,7 @@ def reproduce(
         for place, (study, notebook) in enumerate(zip(studies, notebooks, strict=True))
         if fresh or not _has_current_results(study, notebook)
     ]
-    waiting = longest_first(studies, stale)
-    for place in waiting:
+    for place in stale:
         for made in ("figures", "documents", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
     failed: dict[int, StormLabError] = {}
@@ -123,17 +122,18 @@ def reproduce(
         jobs=jobs,
         fresh=fresh,
         say=say,
-        side_tasks={place: partial(_execute, notebooks[place]) for place in waiting},
+        side_tasks={place: partial(_execute, notebooks[place]) for place in longest_first(studies, stale)},
         on_side_progress=on_progress,
         on_side_failure=failed.__setitem__,
     )
     done = []
     for place, study in enumerate(studies):
-        found = Reproduced(study, notebooks[place].executed, _verdicts(study), reused=place not in waiting)
-        executed: _Executed | None = prepared.side_results.get(place)
-        if executed is not None:
-            cost = prepared.cost_of(place, executed.seconds)
-            found = replace(found, cost=cost, cells_s=executed.cells_s)
+        verdicts = _home(study) / "verdicts" / f"{study.experiment.slug}.json"
+        found = Reproduced(study, notebooks[place].executed, verdicts, reused=place not in stale)
+        if place in prepared.side_results:
+            seconds, cells_s = prepared.side_results[place]
+            cost = prepared.cost_of(place, seconds)
+            found = replace(found, cost=cost, cells_s=cells_s)
             if cost is not None:
                 write_cost(study.workspace, cost)
         done.append(found)
@@ -142,14 +142,6 @@ def reproduce(
     if failed:
         raise StormLabError("\n".join(str(error) for error in failed.values()))
     return tuple(done)
-
-
-@dataclass(frozen=True, slots=True)
-class _Executed:
-    """The seconds that a notebook took, and those of its cells."""
-
-    seconds: float
-    cells_s: float
 
 
 def costs_together(studies: Sequence[Study]) -> tuple[Cost, ...]:
@@ -202,10 +194,6 @@ def _home(study: Study) -> Path:
     return reports_folder() if study.is_default else study.workspace
 
 
-def _verdicts(study: Study) -> Path:
-    return _home(study) / "verdicts" / f"{study.experiment.slug}.json"
-
-
 def _has_current_results(study: Study, notebook: NotebookJob) -> bool:
     return (
         is_current(notebook.executed, notebook.stamp)
@@ -215,11 +203,12 @@ def _has_current_results(study: Study, notebook: NotebookJob) -> bool:
     )
 
 
-def _execute(job: NotebookJob, advance: Advance) -> _Executed:
+def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
+    """Execute a notebook and return the seconds that it took, and those of its cells."""
     advance(0.0)
     began = time.perf_counter()
     cells_s = job.execute_at(job.executed)
-    return _Executed(time.perf_counter() - began, cells_s)
+    return time.perf_counter() - began, cells_s
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
