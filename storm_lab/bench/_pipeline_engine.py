@@ -66,10 +66,9 @@ def _spark(folder: Path) -> list[Query]:
     from storm_lab.pipeline.batches import heap
     from storm_lab.pipeline.execution import execution_times
     from storm_lab.pipeline.latency import latency
-    from storm_lab.pipeline.outcomes import outcomes
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.tables import Logs
-    from storm_lab.pipeline.throughput import throughput
+    from storm_lab.pipeline.throughput import outcomes, throughput
     from storm_lab.tuplelog import open_run
 
     run = open_run(folder)

@@ -1,4 +1,4 @@
-"""CPU use of nodes and threads.
+"""CPU use of nodes and threads, and the capacity of executors.
 
 Use is CPU time divided by the length of the bin: 1.0 is one core busy all the time. The utilisation of a node
 also divides by its cores, so that 1.0 is a full node. Hyper-threads and frequency changes do not alter this
@@ -10,8 +10,10 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import in_seconds, spread, width_ns
+from storm_lab.pipeline.bins import in_seconds, overlapped_bins, spread, stable_sum, width_ns
 from storm_lab.pipeline.latency import after_warm_up, covered_time
+from storm_lab.pipeline.occupancy import with_end_times
+from storm_lab.pipeline.traffic import executor_of_task
 
 _MS = 1e6
 
@@ -80,3 +82,31 @@ def steady_thread_cpu(cpu: DataFrame, runs: DataFrame) -> DataFrame:
 def _cpu_ns() -> Column:
     """CPU time in integer nanoseconds, whose sum does not depend on the order of addition."""
     return F.sum(F.round(F.col("cpu_ms") * _MS).cast("long")).alias("cpu_ns")
+
+
+def capacity(counts: DataFrame, placements: DataFrame, runs: DataFrame, bin_s: float) -> DataFrame:
+    """Capacity of every executor by bin, as Storm's UI defines it: the share of its time inside ``execute``.
+
+    The UI divides by its window: the last ten minutes, or the uptime if that is shorter. It samples one tuple
+    in twenty; here every tuple counts. The capacity of a component is the largest of its executors'. Each bin
+    is shortened to the time for which the executor was ready in it. If two copies of an executor run at once,
+    as in a smooth migration, both count. Columns: run, topology, component, task (the executor's first), t_s,
+    executed, capacity.
+    """
+    same = ["run", "topology", "component"]
+    keys = [*same, "start_task", "bin_ns"]
+    columns = [*same, "task", "start_ns", "end_ns", "executed", "execute_ns"]
+    executed = counts.select(*columns).where("executed > 0")
+    parts = spread(executed, bin_s, ["execute_ns", "executed"])
+    joined = parts.join(F.broadcast(executor_of_task(placements)), [*same, "task"])
+    summed = joined.groupBy(*keys).agg(
+        F.sum(F.round("execute_ns").cast("long")).alias("execute_ns"),
+        stable_sum("executed").alias("executed"),
+    )
+    ready = overlapped_bins(with_end_times(placements, runs), bin_s)
+    up = ready.groupBy(*keys).agg(F.sum("overlap_ns").alias("up_ns"))
+    timed = summed.join(up, keys).where("up_ns > 0")
+    return in_seconds(timed).select(
+        *same, F.col("start_task").alias("task"), "t_s", "executed",
+        (F.col("execute_ns") / F.col("up_ns")).alias("capacity"),
+    )  # fmt: skip

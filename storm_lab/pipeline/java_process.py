@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.errors import StormLabError
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _END_TIMEOUT_S = 5.0
 """Time that a dying Java process may take between its last output and its end."""
+
+_OUT_OF_MEMORY = 3
+"""Exit status of Java under ``-XX:+ExitOnOutOfMemoryError``."""
 
 
 @contextmanager
@@ -63,22 +66,14 @@ def report_java_death(session: SparkSession) -> Iterator[None]:
         process: subprocess.Popen[Any] | None = getattr(gateway, "proc", None)
         if process is None or not _has_ended(process):
             raise
-        status = process.returncode
         remedy = "give it more memory, or fewer runs at a time"
-        raise StormLabError(
-            f"Spark's Java process {describe_exit_status(status)} during the computation"
-            + (f": out of memory; {remedy}" if status == _OUT_OF_MEMORY else "")
-            + (f"; {remedy}" if status == -signal.SIGKILL else "")
-        ) from error
-
-
-_OUT_OF_MEMORY = 3
-"""Exit status of Java under ``-XX:+ExitOnOutOfMemoryError``."""
+        advice = {_OUT_OF_MEMORY: f": out of memory; {remedy}", -signal.SIGKILL: f"; {remedy}"}
+        status = process.returncode
+        ended = f"Spark's Java process {describe_exit_status(status)} during the computation"
+        raise StormLabError(ended + advice.get(status, "")) from error
 
 
 def _has_ended(process: subprocess.Popen[Any]) -> bool:
-    try:
+    with suppress(subprocess.TimeoutExpired):
         process.wait(_END_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
+    return process.returncode is not None

@@ -10,11 +10,9 @@ inside ``nextTuple`` while the ack was waiting. Only acked tuples have a latency
 A tuple counts in the bin in which it completes, as in Storm's UI. Values are in milliseconds. A percentile
 has rank p * (n - 1), with linear interpolation between the two values next to it.
 
-All results are the same to the last bit however the rows are partitioned: sums are sums of integers, and
-percentiles are exact. Spark's ``percentile_approx`` would depend on the partitions, and its exact
-``percentile`` holds every distinct value of a group in a map and serialises it. Here the values of a group
-are gathered in an array and sorted, and a percentile is the entry at its rank; wider groups merge the sorted
-arrays of narrower ones.
+All results are the same to the last bit however the rows are partitioned, as those of Spark's
+``percentile_approx`` are not; its exact ``percentile`` is slow. Here the values of a group are gathered in an
+array and sorted, and a percentile is the entry at its rank; wider groups merge the arrays of narrower ones.
 """
 
 from __future__ import annotations
@@ -75,7 +73,9 @@ def latencies(
     `storm_lab.pipeline.tables.Logs`. Raises `ValueError` if the wide width is not a multiple of the narrow
     one.
     """
-    narrow_bins = _whole_ratio(wide_s, narrow_s)
+    narrow_bins, rest = divmod(width_ns(wide_s), width_ns(narrow_s))
+    if rest:
+        raise ValueError(f"bins of {wide_s} s are not made of whole bins of {narrow_s} s")
     rows = acked(roots).join(F.broadcast(runs.select("run", "warm_up_ns")), "run")
     warm = F.when(F.col("complete_ns") >= F.col("warm_up_ns"), F.lit(0).cast("long"))
     marked = rows.withColumns({"narrow": bin_number("complete_ns", narrow_s), "warm": warm})
@@ -98,20 +98,17 @@ def _gathered(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
 
     Columns: the keys, ``size`` (rows), and for both kinds ``<kind>_total`` and ``<kind>_values``.
     """
-    columns = [F.count("*").alias("size")]
-    for kind in _KINDS:
-        columns.append(F.sum(kind).alias(f"{kind}_total"))
-        columns.append(F.sort_array(F.collect_list(kind)).alias(f"{kind}_values"))
-    return rows.groupBy(*keys).agg(*columns)
+    totals = [F.sum(kind).alias(f"{kind}_total") for kind in _KINDS]
+    values = [F.sort_array(F.collect_list(kind)).alias(f"{kind}_values") for kind in _KINDS]
+    return rows.groupBy(*keys).agg(F.count("*").alias("size"), *totals, *values)
 
 
 def _merged(values: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Merge the result of `_gathered` for narrow groups into that for wider ones."""
-    columns = sums("size", *(f"{kind}_total" for kind in _KINDS))
-    for kind in _KINDS:
-        parts = F.flatten(F.collect_list(f"{kind}_values"))
-        columns.append(F.sort_array(parts).alias(f"{kind}_values"))
-    return values.groupBy(*keys).agg(*columns)
+    merged = [
+        F.sort_array(F.flatten(F.collect_list(f"{kind}_values"))).alias(f"{kind}_values") for kind in _KINDS
+    ]
+    return values.groupBy(*keys).agg(*sums("size", *(f"{kind}_total" for kind in _KINDS)), *merged)
 
 
 def _summarised(values: DataFrame, keys: Sequence[str]) -> DataFrame:
@@ -147,13 +144,6 @@ def _unpacked(rows: DataFrame) -> DataFrame:
     return rows.withColumns(columns).drop("place")
 
 
-def _whole_ratio(wide_s: float, narrow_s: float) -> int:
-    ratio, rest = divmod(width_ns(wide_s), width_ns(narrow_s))
-    if rest:
-        raise ValueError(f"bins of {wide_s} s are not made of whole bins of {narrow_s} s")
-    return ratio
-
-
 def _at_times(binned: DataFrame, number: str, bin_s: float) -> DataFrame:
     """Replace the number of the bin by its start in seconds, ``t_s``."""
     start = F.col(number) * F.lit(width_ns(bin_s)) / NS
@@ -174,10 +164,8 @@ def latency_distribution(roots: DataFrame, runs: DataFrame) -> DataFrame:
     micros = F.greatest(F.col("processing"), F.lit(1000).cast("long")) / 1000
     cell = F.floor(F.log10(micros) * _PER_DECADE + F.lit(1e-9)).cast("int")
     counted = rows.groupBy("run", "topology", cell.alias("cell")).agg(F.count("*").alias("tuples"))
-    return counted.select(
-        "run", "topology", _edge(F.col("cell")).alias("low_ms"),
-        _edge(F.col("cell") + 1).alias("high_ms"), "tuples",
-    )  # fmt: skip
+    low, high = _edge_ms(F.col("cell")).alias("low_ms"), _edge_ms(F.col("cell") + 1).alias("high_ms")
+    return counted.select("run", "topology", low, high, "tuples")
 
 
 def after_warm_up(rows: DataFrame, runs: DataFrame, time: str) -> DataFrame:
@@ -192,5 +180,5 @@ def covered_time(windows: DataFrame) -> DataFrame:
     return F.broadcast(covered)
 
 
-def _edge(cell: Column) -> Column:
+def _edge_ms(cell: Column) -> Column:
     return F.round(F.pow(F.lit(10.0), cell / F.lit(_PER_DECADE)) / 1000, 9)

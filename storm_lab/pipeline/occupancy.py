@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from storm_lab.pipeline.bins import NS
+from storm_lab.pipeline.bins import NS, integer_ns
 from storm_lab.pipeline.events import until_next
 
 EVERY_TOPOLOGY = ""
@@ -70,9 +70,8 @@ def steady_occupancy(steps: DataFrame, runs: DataFrame) -> DataFrame:
     """
     limits = F.broadcast(runs.select("run", (F.col("warm_up_ns") / NS).alias("warm_s")))
     inside = steps.join(limits, "run").where("to_s > warm_s")
-    # Integer nanoseconds: their sum does not depend on the order of addition.
-    length = F.round((F.col("to_s") - F.greatest("from_s", "warm_s")) * NS).cast("long")
-    weighed = inside.withColumn("length", length)
+    weighed = inside.withColumn("length", F.col("to_s") - F.greatest("from_s", "warm_s"))
+    weighed = weighed.withColumn("length", integer_ns("length"))
     return weighed.groupBy("run", "topology").agg(
         (F.sum(F.col("nodes") * F.col("length")) / F.sum("length")).alias("nodes_mean"),
         (F.sum(F.col("workers") * F.col("length")) / F.sum("length")).alias("workers_mean"),

@@ -1,9 +1,4 @@
-"""Compute the metrics of many runs in one Spark job, and store them so that later calls need no Spark.
-
-The main job computes the metrics that the experiments declare, for all runs at once in one session. A
-notebook asks for its own runs and reads the tables that the main job stored. If some are missing, the
-notebook computes and stores them itself.
-"""
+"""Compute the metrics of many runs in one Spark job, and store them so that later calls need no Spark."""
 
 from __future__ import annotations
 
@@ -20,12 +15,7 @@ import pyarrow as pa
 from storm_lab.errors import UserError, check_known
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.batches import computed_in_batches, heap
-from storm_lab.pipeline.metric_cache import (
-    load_tables,
-    metrics_folder,
-    store_tables,
-    stored_names,
-)
+from storm_lab.pipeline.metric_cache import load_tables, metrics_folder, store_tables, stored_names
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
 from storm_lab.tuplelog.reader import Run, open_runs
 
@@ -59,8 +49,7 @@ def metrics_of(
         names: the tables to load at once; others are computed on access.
         fewer: by folder, the tables to load for its run instead of all ``names``; the others have no rows
             of that run.
-        show_progress: whether to draw a bar (in a log, print a line from time to time) while something is
-            computed (see `progress_bar`).
+        show_progress: whether to show a `progress_bar` while something is computed.
 
     Raises:
         RunRefused: a folder is not a complete run of this schema, or holds the same run as another folder.
@@ -102,13 +91,9 @@ def store_metrics(
 
     A later call of `metrics_of` needs no Spark. ``advance`` is called with the share done so far. Other
     arguments and errors are those of `metrics_of`. A session that is started here has settings for these
-    runs, so call this in a process of its own.
-
-    Returns:
-        The number of runs that lacked tables.
+    runs, so call this in a process of its own. Returns the number of runs that lacked tables.
     """
-    for names in wanted.values():
-        _check_names(names)
+    _check_names(name for names in wanted.values() for name in names)
     runs = _complete_runs(wanted)
     lacking = _lacking_by_folder(runs, wanted, cache)
     spark = None
@@ -181,29 +166,26 @@ def _lacking(folder: Path, names: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name not in stored)
 
 
-def _check_names(names: Collection[str]) -> None:
+def _check_names(names: Iterable[str]) -> None:
     for name in names:
         check_known("metric", name, TABLE_NAMES, "the pipeline", field="names")
 
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:
-    rows = []
-    for run in runs:
-        manifest, identity = run.manifest, run.manifest.identity
-        rows.append(
-            {
-                "experiment": identity.experiment,
-                "variant": identity.variant,
-                "seed": identity.seed,
-                "run": run.run,
-                "storm_version": identity.storm_version,
-                "duration_s": manifest.duration_ns / 1e9,
-                "warm_up_s": manifest.warm_up_ns / 1e9,
-                "sample_every": identity.sample_every,
-                "status": str(manifest.status),
-                "reason": manifest.reason,
-                "parameters": json.dumps(dict(identity.parameters), sort_keys=True),
-            }
-        )
-    frame = pd.DataFrame(rows)
-    return frame.sort_values(["experiment", "variant", "seed", "run"], ignore_index=True)
+    rows = [
+        {
+            "experiment": of.experiment,
+            "variant": of.variant,
+            "seed": of.seed,
+            "run": of.run,
+            "storm_version": of.storm_version,
+            "duration_s": manifest.duration_ns / 1e9,
+            "warm_up_s": manifest.warm_up_ns / 1e9,
+            "sample_every": of.sample_every,
+            "status": str(manifest.status),
+            "reason": manifest.reason,
+            "parameters": json.dumps(dict(of.parameters), sort_keys=True),
+        }
+        for manifest, of in ((run.manifest, run.manifest.identity) for run in runs)
+    ]
+    return pd.DataFrame(rows).sort_values(["experiment", "variant", "seed", "run"], ignore_index=True)

@@ -56,8 +56,7 @@ class Logs:
         self.spark = spark
         self.sources = tuple(sources)
         self.is_small = max(run.rows for run in self.sources) <= SMALL_ROWS
-        facts: list[dict[str, Any]] = []
-        scopes: list[dict[str, Any]] = []
+        facts, scopes = list[dict[str, Any]](), list[dict[str, Any]]()
         for run in sorted(self.sources, key=lambda run: run.manifest.identity.run_key):
             manifest, identity = run.manifest, run.manifest.identity
             # Python reads each run's few rows before Spark could plan a job.

@@ -54,10 +54,10 @@ Edit = Callable[[str, str, str], Code]
 @pytest.mark.parametrize(
     ("counts", "file", "old", "new"),
     [
-        (True, "pipeline/steady.py", r"otherwise\(0\)", "otherwise(1)"),
+        (True, "pipeline/stability.py", r"otherwise\(0\)", "otherwise(1)"),
         (True, "pipeline/session.py", r'"UTC"', '"Europe/Rome"'),
         (True, "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
-        (False, "pipeline/steady.py", r"^from __future__", "# A remark.\nfrom __future__"),
+        (False, "pipeline/throughput.py", r"^from __future__", "# A remark.\nfrom __future__"),
         (False, "pipeline/summary.py", r"show_progress: bool = False", "show_progress: bool = True"),
         (False, "machine/progress.py", r"^_LINE_S = 30", "_LINE_S = 60"),
     ],

@@ -51,7 +51,7 @@ Cells = Mapping[tuple[str, str], Samples]
 def grid_values(
     tables: Tables, slug: str, kind: str, column: str, seeds: Sequence[int], prefix: str = ""
 ) -> Cells:
-    """A column of `storm_lab.pipeline.steady` for every cell (scenario, scheduler) that has a run."""
+    """A column of the table ``steady`` for every cell (scenario, scheduler) that has a run."""
     own = tables.steady[tables.steady["experiment"] == slug]
     return {cell: value_of(own, column, prefix + variant(*cell), seeds) for cell in playable_cells(kind)}
 
