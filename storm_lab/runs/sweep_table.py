@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from storm_lab.errors import unknown_name
-from storm_lab.experiments.measurement import over_seeds
+from storm_lab.experiments.measurement import Measured, over_seeds
 from storm_lab.league.stage import EXPERIMENT as LEAGUE
 from storm_lab.league.stage import MIN_WINDOW_S
-from storm_lab.model.grouped import grouped
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.runs.digest import scalar
 from storm_lab.runs.grid import Setting
@@ -23,10 +22,7 @@ FAILED = "failed"
 UNSETTLED = "unsettled"
 """Status of a run whose scheduler re-assigned too close to the end for a steady state."""
 
-_COUNTS = ("runs", "seeds", "stopped_runs", "unsettled_runs", "failed_runs")
-
 SETTING_COLUMNS = ("experiment", "variant", "seed", "topology", "run", "status", "reason", "measured_from_s")
-
 
 _UNITS: Mapping[str, Mapping[str, str]] = {
     "steady_latency": {
@@ -100,17 +96,18 @@ def run_rows(
     column ``run``. Columns: the varied parameters, `SETTING_COLUMNS`, and those of `METRICS` (empty where a
     run has no such number).
     """
-    metrics = _metrics_by_run(tables)
-    rows: list[dict[str, object]] = []
-    for setting, own in zip(settings, names, strict=True):
-        varied: dict[str, object] = {name: scalar(value) for name, value in setting.varied.items()}
-        for spec, run in zip(setting.specs, own, strict=True):
-            place = varied | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed}
-            if run in failures:
-                rows.append(place | {"topology": "", "run": run, "status": FAILED, "reason": failures[run]})
-            rows.extend(place | found for found in metrics.get(run, ()))
+    runs = pd.DataFrame(
+        {name: scalar(value) for name, value in setting.varied.items()}
+        | {"experiment": spec.experiment, "variant": spec.variant, "seed": spec.seed, "run": run}
+        for setting, own in zip(settings, names, strict=True)
+        for spec, run in zip(setting.specs, own, strict=True)
+    )
+    failed = pd.DataFrame(
+        {"run": [*failures], "topology": "", "status": FAILED, "reason": [*failures.values()]}
+    )
+    found = [failed] * bool(failures) + ([] if tables is None else [_metrics_by_run(tables)])
     columns = [*settings[0].varied, *SETTING_COLUMNS, *METRICS]
-    return pd.DataFrame(rows, columns=columns)
+    return runs.merge(pd.concat(found), on="run").reindex(columns=columns)
 
 
 def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
@@ -127,26 +124,17 @@ def summary_rows(rows: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
         failed = int((group["status"] == FAILED).sum())
         complete = group[group["status"] != FAILED]
         for topology, own in complete.groupby("topology", sort=True) if len(complete) else [("", group)]:
+            stopped, unsettled = (
+                int((own["status"] == status).sum()) for status in (Status.STOPPED.value, UNSETTLED)
+            )
             for metric in metrics:
                 samples = [float(value) for value in own[metric].dropna()]
-                value = over_seeds(samples) if samples else None
-                found.append(
-                    dict(zip(keys, place, strict=True))
-                    | {
-                        "topology": topology,
-                        "metric": metric,
-                        "unit": METRICS[metric],
-                        "runs": len(group["seed"].unique()),
-                        "seeds": len(samples),
-                        "stopped_runs": int((own["status"] == Status.STOPPED.value).sum()),
-                        "unsettled_runs": int((own["status"] == UNSETTLED).sum()),
-                        "failed_runs": failed,
-                        "mean": value.value if value else None,
-                        "low": value.low if value else None,
-                        "high": value.high if value else None,
-                    }
-                )
-    columns = [*keys, "topology", "metric", "unit", *_COUNTS, "mean", "low", "high"]
+                value = over_seeds(samples) if samples else Measured(None)
+                counts = (group["seed"].nunique(), len(samples), stopped, unsettled, failed)
+                about = (topology, metric, METRICS[metric])
+                found.append((*place, *about, *counts, value.value, value.low, value.high))
+    counted = ("runs", "seeds", "stopped_runs", "unsettled_runs", "failed_runs")
+    columns = [*keys, "topology", "metric", "unit", *counted, "mean", "low", "high"]
     return pd.DataFrame(found, columns=columns).astype({"mean": float, "low": float, "high": float})
 
 
@@ -161,11 +149,8 @@ def shown(summary: pd.DataFrame) -> str:
             for row in group.itertuples()
         }
         first = group.iloc[0]
-        notes = [
-            f"{first[f'{name}_runs']} {name}"
-            for name in ("stopped", "unsettled", "failed")
-            if first[f"{name}_runs"]
-        ]
+        counts = {name: first[f"{name}_runs"] for name in ("stopped", "unsettled", "failed")}
+        notes = [f"{count} {name}" for name, count in counts.items() if count]
         counted = f"{first['seeds']}" + (f" ({', '.join(notes)})" if notes else "")
         lines.append(dict(zip(keys, place, strict=True)) | {"seeds": counted} | cells)
     text: str = pd.DataFrame(lines).to_string(index=False)
@@ -179,10 +164,8 @@ def _interval(row: object) -> str:
     return f"{mean:.4g}" if low != low else f"{mean:.4g} ± {(high - low) / 2:.2g}"
 
 
-def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, object]]]:
-    """The rows of each run, without the columns that name the setting."""
-    if tables is None:
-        return {}
+def _metrics_by_run(tables: MetricTables) -> pd.DataFrame:
+    """The rows of each run by topology, without the columns that name the setting."""
     sources = {table: getattr(tables, table) for table in METRIC_TABLES}
     sources["control"] = of_control(sources["control"])
     places = [frame[["run", "topology"]] for frame in sources.values() if "topology" in frame]
@@ -198,9 +181,7 @@ def _metrics_by_run(tables: MetricTables | None) -> dict[str, list[dict[str, obj
         joined = joined.merge(frame[[*keys, *_UNITS[table]]], on=keys, how="left")
     joined = joined.fillna({"topology": ""})
     joined.loc[joined["status"] == UNSETTLED, list(METRICS)] = None
-    rows = joined.sort_values(["run", "topology"]).to_dict("records")
-    named = ({str(name): value for name, value in row.items()} for row in rows)
-    return grouped(named, lambda row: str(row["run"]))
+    return joined.sort_values(["run", "topology"])
 
 
 def of_control(control: pd.DataFrame) -> pd.DataFrame:
