@@ -61,7 +61,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
     A number shared by several experiments or readings appears once, with all claims that it was chosen on.
     Values that are only tried with one seed are left out (`storm_lab.reporting.tally.tried_once`).
     """
-    found = [
+    fitted = [
         ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
         for each in constants
         if each.fitted
@@ -82,7 +82,7 @@ def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, .
                     changed = replace(known[name], default=value)
                     uses.append(_Use(changed, experiment.slug, trial.chosen_on, f"reading: {trial.label}. "))
     inputs = grouped(uses, lambda use: (use.parameter.name, use.parameter.default))
-    return (*found, *map(_input, inputs.values()))
+    return (*fitted, *map(_input, inputs.values()))
 
 
 class _Use(NamedTuple):

@@ -41,13 +41,11 @@ def _row(name: str, tally: Tally) -> str:
 def standings(verdicts: Sequence[Verdict]) -> str:
     """Number of claims of each standing, as two lines of Markdown."""
     counts = count_standings(verdicts)
-    read, impossible, still_open = (
-        counts[each] for each in (Standing.READING, Standing.IMPOSSIBLE, Standing.OPEN)
-    )
     return (
-        f"Of the others, {read} are reproduced under a stated reading of what a paper leaves open "
-        f"({count_chosen(verdicts)} of them\nonly under one that was chosen with the claim in view), "
-        f"{impossible} contradict numbers of their own paper, and {still_open} are open."
+        f"Of the others, {counts[Standing.READING]} are reproduced under a stated reading of what a paper "
+        f"leaves open ({count_chosen(verdicts)} of them\nonly under one that was chosen with the claim in "
+        f"view), {counts[Standing.IMPOSSIBLE]} contradict numbers of their own paper, and "
+        f"{counts[Standing.OPEN]} are open."
     )
 
 

@@ -31,7 +31,7 @@ class VerdictFile:
     """Content of a verdict file: the measurements of one experiment, and how they were made.
 
     ``seeds`` are those over which values and intervals were taken. ``code_digest`` is that of the code that
-    produced the runs. ``measurements``, one per answered claim, are in ledger order.
+    produced the runs.
     """
 
     experiment: str
@@ -95,6 +95,7 @@ def judged(claims: Sequence[str], measurements: Sequence[Measurement]) -> tuple[
 def _claim_json(verdict: Verdict) -> dict[str, Any]:
     measurement = verdict.measurement
     values = [] if measurement is None else measurement.values
+    columns = ("label", "value", "low", "high", "seeds")
     return {
         "id": verdict.claim.id,
         "verdict": verdict.outcome.value,
@@ -102,10 +103,7 @@ def _claim_json(verdict: Verdict) -> dict[str, Any]:
         "basis": verdict.basis.value,
         "unit": verdict.claim.unit,
         "how": "" if measurement is None else measurement.how,
-        "values": [
-            {name: getattr(value, name) for name in ("label", "value", "low", "high", "seeds")}
-            for value in values
-        ],
+        "values": [{name: getattr(value, name) for name in columns} for value in values],
         **({"reading": verdict.reading} if verdict.reading else {}),
         **({"readings": [_claim_json(each) for each in verdict.readings]} if verdict.readings else {}),
     }
@@ -176,25 +174,22 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     verdict, basis, reason, standing; cause and class if it is not reproduced; reading: the results under
     other readings; trial: the parameter to try.
     """
-    return [_claim_row(verdict) for verdict in verdicts]
-
-
-def _claim_row(verdict: Verdict) -> dict[str, str]:
-    claim = verdict.claim
-    cause = None if verdict.outcome is Outcome.REPRODUCED else load_causes().get(claim.id)
-    return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "experiment": claim.experiment,
-        "expected": claim.expected_text,
-        "band": claim.band_text,
-        "measured": measured_text(verdict),
-        "verdict": verdict.outcome.value,
-        "basis": verdict.basis.value,
-        "reason": verdict.reason,
-        "standing": standing(verdict, cause).value,
-        "cause": cause.why if cause else "",
-        "class": cause.kind.value if cause else "",
-        "trial": f"-p {cause.parameter}={cause.value}" if cause and cause.parameter else "",
-        "reading": "; ".join(reading_text(each) for each in verdict.readings),
-    }
+    rows = []
+    for verdict in verdicts:
+        claim = verdict.claim
+        cause = None if verdict.outcome is Outcome.REPRODUCED else load_causes().get(claim.id)
+        row = {name: getattr(claim, name) for name in ("id", "paper", "experiment")} | {
+            "expected": claim.expected_text,
+            "band": claim.band_text,
+            "measured": measured_text(verdict),
+            "verdict": verdict.outcome.value,
+            "basis": verdict.basis.value,
+            "reason": verdict.reason,
+            "standing": standing(verdict, cause).value,
+            "cause": cause.why if cause else "",
+            "class": cause.kind.value if cause else "",
+            "trial": f"-p {cause.parameter}={cause.value}" if cause and cause.parameter else "",
+            "reading": "; ".join(reading_text(each) for each in verdict.readings),
+        }
+        rows.append(row)
+    return rows

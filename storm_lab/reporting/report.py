@@ -39,7 +39,6 @@ from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
 
 ALL_PAPERS = "all papers"
-
 SEVERAL = "several papers"
 """Heading for the figures of an experiment that answers claims of more than one paper."""
 
@@ -47,15 +46,7 @@ TRUST = "live-trust"
 """Experiment that writes the document of the comparison with real Storm."""
 
 _WHY = re.compile(r'id="why-([\w-]+)"')
-
-
-def _explanation_links(reports: Path, notebooks: Mapping[str, str]) -> dict[str, str]:
-    """Claim -> link to the place in an executed notebook that explains it."""
-    found: dict[str, str] = {}
-    for link in notebooks.values():
-        for claim in _WHY.findall((reports / link).read_text(encoding="utf-8")):
-            found.setdefault(claim, f"{link}#why-{claim}")
-    return found
+_FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 
 def _figures(folder: Path) -> list[SavedFigure]:
@@ -69,9 +60,6 @@ def _figures(folder: Path) -> list[SavedFigure]:
             raise UserError(message, field=f"figures/{path.parent.name}", remedy=remedy)
         figures.append(read_figure(path))
     return figures
-
-
-_FOOTER = re.compile("<footer.*?</footer>", re.DOTALL)
 
 
 def write_report(reports: Path, page: str) -> Path:
@@ -111,7 +99,11 @@ def render_report(
     verdicts, figures = collect_verdicts(reports / "verdicts"), _figures(reports / "figures")
     links = {experiment.slug: f"notebooks/{experiment.slug}.html" for experiment in experiments()}
     notebooks = {slug: link for slug, link in links.items() if (reports / link).is_file()}
-    argued = _explanation_links(reports, notebooks)
+    # Claim -> link to the place in an executed notebook that explains it.
+    argued: dict[str, str] = {}
+    for link in notebooks.values():
+        for claim in _WHY.findall((reports / link).read_text(encoding="utf-8")):
+            argued.setdefault(claim, f"{link}#why-{claim}")
     of_papers = by_paper(verdicts)
     papers = [tally.name for tally in of_papers]
     return rendered(
@@ -151,8 +143,7 @@ def render_report(
 def _row(
     verdict: Verdict, figures: Sequence[SavedFigure], notebooks: Mapping[str, str], argued: Mapping[str, str]
 ) -> dict[str, Any]:
-    claim = verdict.claim
-    measurement = verdict.measurement
+    claim, measurement = verdict.claim, verdict.measurement
     cause = load_causes().get(claim.id)
     drawn = [figure for figure in figures if figure.experiment == claim.owner]
     answering = [figure for figure in drawn if claim.id in figure.claims and figure.name != "claims"]
@@ -193,8 +184,7 @@ def _galleries(
     titles = {experiment.slug: experiment.title for experiment in experiments()}
     drawn = grouped(figures, lambda figure: figure.experiment)
     galleries = []
-    several = (SEVERAL,) if SEVERAL in paper_of.values() else ()
-    for paper in (*papers, *several):
+    for paper in (*papers, *[SEVERAL] * (SEVERAL in paper_of.values())):
         shown = [
             {
                 "slug": slug,

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from storm_lab.experiments.cause import Cause, load_causes
 from storm_lab.experiments.measurement import Basis
+from storm_lab.model.grouped import grouped
 from storm_lab.reporting.verdict import Outcome, Verdict
 
 
@@ -38,8 +39,8 @@ class Tally:
 
 def by_paper(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:
     """A tally for each paper."""
-    papers = dict.fromkeys(verdict.claim.paper for verdict in verdicts)
-    return tuple(Tally.of(paper, [v for v in verdicts if v.claim.paper == paper]) for paper in papers)
+    papers = grouped(verdicts, lambda verdict: verdict.claim.paper)
+    return tuple(Tally.of(paper, own) for paper, own in papers.items())
 
 
 def by_basis(verdicts: Sequence[Verdict]) -> tuple[Tally, ...]:

@@ -89,12 +89,11 @@ def judge(claim: Claim, measurement: Measurement | None, readings: Sequence[Meas
     if measurement is None:
         return Verdict(claim, Outcome.NOT_RUN, "no measurement", None, basis)
     _check_fit(claim, measurement)
-    finding = _judge_order(claim.order, measurement) if claim.order else _judge_numbers(claim, measurement)
-    reason = finding.reason
-    if finding.unsettled:
-        reason += f"; unsettled by {finding.unsettled} seeds"
+    judged = _judge_order(claim.order, measurement) if claim.order else _judge_numbers(claim, measurement)
+    outcome, reason, unsettled = judged
+    reason += f"; unsettled by {unsettled} seeds" if unsettled else ""
     beside = tuple(judge(claim, reading) for reading in readings)
-    return Verdict(claim, finding.outcome, reason, measurement, basis, finding.unsettled, beside)
+    return Verdict(claim, outcome, reason, measurement, basis, unsettled, beside)
 
 
 class _Finding(NamedTuple):
@@ -145,7 +144,10 @@ def _judge_number(target: Target, measured: Measured) -> _Finding:
     seeds = measured.seeds if _reaches_across(found, target) else 0
     text = _value_text(measured)
     directed = target.side != 0
-    right_side = _beyond(found, target)
+    neutral = target.neutral or 0.0
+    # The whole interval is on the band's side of the neutral value.
+    right_side = directed and (found.bottom > neutral if target.side > 0 else found.top < neutral)
+    right_of = f"on the right side of {with_unit(number(neutral), target.unit)}"
     inside, bottom_inside, top_inside = (
         target.holds(float(number(each))) for each in (found.value, found.bottom, found.top)
     )
@@ -156,9 +158,9 @@ def _judge_number(target: Target, measured: Measured) -> _Finding:
         return _Finding(Outcome.NOT_REPRODUCED, why, seeds)
     why = f"{text} is outside the band, {target.band_text}"
     if right_side:
-        return _Finding(Outcome.DIRECTION, f"{why}, but on the right side of {_neutral(target)}", seeds)
+        return _Finding(Outcome.DIRECTION, f"{why}, but {right_of}", seeds)
     if directed:
-        why += f", and not on the right side of {_neutral(target)}"
+        why += f", and not {right_of}"
     return _Finding(Outcome.NOT_REPRODUCED, why, seeds)
 
 
@@ -170,17 +172,6 @@ def _reaches_across(found: _Interval, target: Target) -> bool:
         for edge in (target.low, target.high)
         if edge is not None
     )
-
-
-def _beyond(found: _Interval, target: Target) -> bool:
-    """Return whether the whole interval is on the band's side of the neutral value."""
-    if target.neutral is None or target.side == 0:
-        return False
-    return found.bottom > target.neutral if target.side > 0 else found.top < target.neutral
-
-
-def _neutral(target: Target) -> str:
-    return with_unit(number(target.neutral or 0.0), target.unit)
 
 
 def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> _Finding:
@@ -276,13 +267,12 @@ def measured_text(verdict: Verdict) -> str:
         value = verdict.measurement.value(label)
         text = _value_text(value)
         if value.value is not None:
-            text = with_unit(text, unit) + _seeds_text(value.seeds)
+            seeds = (
+                "" if value.seeds in (0, USUAL_SEEDS) else f", {value.seeds} seed{'s' * (value.seeds > 1)}"
+            )
+            text = with_unit(text, unit) + seeds
         parts.append(f"{label}: {text}" if label else text)
     return "; ".join(parts)
-
-
-def _seeds_text(seeds: int) -> str:
-    return "" if seeds in (0, USUAL_SEEDS) else f", {seeds} seed{'s' * (seeds > 1)}"
 
 
 def reading_text(verdict: Verdict) -> str:
