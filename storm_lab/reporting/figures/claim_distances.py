@@ -105,11 +105,8 @@ def _rows(verdict: Verdict) -> list[_Row]:
         own = measurement.value(target.label)
         if own.value is None:
             continue
-        others = tuple(
-            reading.measurement.value(target.label)
-            for reading in verdict.readings
-            if reading.measurement is not None
-        )
+        readings = (reading.measurement for reading in verdict.readings)
+        others = tuple(each.value(target.label) for each in readings if each is not None)
         label = f"{claim.id}, {target.label}" if target.label else claim.id
         rows.append(_Row(label, target, own.value, own, others, verdict.outcome))
     if len(rows) > 1 and all(row.value == row.target.expected for row in rows):
@@ -123,8 +120,10 @@ def _leaves(row: _Row) -> bool:
     return any(abs(row.at(value)) > _EDGE for value in values if value is not None)
 
 
-def _arrow(at: float) -> tuple[float, str]:
-    """Position and sign of the mark for a value beyond the axis."""
+def _placed(at: float, mark: str) -> tuple[float, str]:
+    """Position and mark of a value; beyond the axis an arrow at its edge."""
+    if abs(at) <= _EDGE:
+        return at, mark
     return (0.985 * _EDGE, ">") if at > 0 else (-0.985 * _EDGE, "<")
 
 
@@ -141,15 +140,11 @@ def _draw(axes: Axes, row: _Row, place: int) -> None:
         axes.plot([row.at(row.measured.low), row.at(row.measured.high)], [place] * 2, color=colour)
     for other in row.others:
         if other.value is not None:
-            at = row.at(other.value)
-            at, sign = _arrow(at) if abs(at) > _EDGE else (at, "o")
+            at, sign = _placed(row.at(other.value), "o")
             axes.plot(at, place, sign, markersize=6, fillstyle="none", color=INK, zorder=3)
-    at = row.at(row.value)
-    if abs(at) > _EDGE:
-        at, sign = _arrow(at)
-        axes.plot(at, place, sign, markersize=6.5, color=colour)
-    else:
-        axes.plot(at, place, mark, markersize=6, color=colour, zorder=4)
+    at, sign = _placed(row.at(row.value), mark)
+    size, order = (6.0, 4) if sign == mark else (6.5, 2)
+    axes.plot(at, place, sign, markersize=size, color=colour, zorder=order)
 
 
 def _legend(rows: Sequence[_Row]) -> dict[str, Line2D | Patch]:

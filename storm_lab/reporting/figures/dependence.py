@@ -82,10 +82,13 @@ def dependence(
             for place, (name, rows) in enumerate(rows_of.items()):
                 known = rows.dropna(subset=[column])
                 if not known.empty:
-                    line = _Line(str(name), place, known[x], known[column])
-                    _draw(axes, line, joined=joined, texts=known[labels] if labels else None)
+                    texts = known[labels] if labels else None
+                    _draw(axes, str(name), place, known[x], known[column], joined=joined, texts=texts)
             if points[column].isna().all():
-                _mark_empty(axes, points[x])
+                # The panel keeps its horizontal axis.
+                axes.plot(sorted(points[x]), [0.0] * len(points), alpha=0.0)
+                spot = {"transform": axes.transAxes, "ha": "center", "fontsize": 8.5}
+                axes.text(0.5, 0.12, "no value in these runs", **spot)
             _scale(axes, across, up)
             if named_ticks:
                 axes.set_xticks(list(named_ticks), list(named_ticks.values()))
@@ -100,49 +103,39 @@ def dependence(
             else:
                 style.few_ticks(axes.yaxis, 6)
             if series:
-                handles, texts = axes.get_legend_handles_labels()
-                legend |= dict(zip(texts, handles, strict=True))
+                legend |= style.legend_of(axes)
         marked = bool(printed or printed_across)
         style.finish(figure, title, note, printed=marked, legend=legend, columns=columns)
     return figure
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The points of one series in one panel; ``place`` is its number among the series."""
-
-    name: str
-    place: int
-    x: pd.Series[float]
-    y: pd.Series[float]
-
-
-def _draw(axes: Axes, line: _Line, *, joined: bool, texts: pd.Series[float] | None) -> None:
-    """Draw a series; ``texts`` are written beside its means."""
-    options = style.line_style(line.place)
-    means = line.y.groupby(line.x).mean()
-    several = len(line.y) > len(means)
+def _draw(
+    axes: Axes,
+    name: str,
+    place: int,
+    x: pd.Series[float],
+    y: pd.Series[float],
+    *,
+    joined: bool,
+    texts: pd.Series[float] | None,
+) -> None:
+    """Draw series number ``place``; ``texts`` are written beside its means."""
+    options = style.line_style(place)
+    means = y.groupby(x).mean()
+    several = len(y) > len(means)
     if several or not joined:
-        axes.plot(
-            line.x, line.y, options["marker"], color=options["color"], markersize=4, alpha=0.85,
-            label=None if joined else line.name,
-        )  # fmt: skip
+        label = None if joined else name
+        axes.plot(x, y, options["marker"], color=options["color"], markersize=4, alpha=0.85, label=label)
     if several:
         options["marker"] = ""
     if joined:
-        axes.plot(means.index, means, label=line.name, **options)
+        axes.plot(means.index, means, label=name, **options)
     if texts is not None:
-        for spot, height, text in zip(means.index, means, texts.groupby(line.x).first(), strict=True):
+        for spot, height, text in zip(means.index, means, texts.groupby(x).first(), strict=True):
             axes.annotate(
-                f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if line.place % 2 == 0 else -12),
+                f"{text:g}", (float(str(spot)), height), xytext=(3, 5 if place % 2 == 0 else -12),
                 textcoords="offset points", color=options["color"], fontsize=8.5,
             )  # fmt: skip
-
-
-def _mark_empty(axes: Axes, at: pd.Series[float]) -> None:
-    """State in a panel that it has no value, and keep its horizontal axis."""
-    axes.plot(sorted(at), [0.0] * len(at), alpha=0.0)
-    axes.text(0.5, 0.12, "no value in these runs", transform=axes.transAxes, ha="center", fontsize=8.5)
 
 
 def _scale(axes: Axes, across: Scale, up: Scale) -> None:

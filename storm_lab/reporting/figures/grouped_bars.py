@@ -52,16 +52,14 @@ def grouped_bars(
             style.few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
-        handles, labels = axes[0].get_legend_handles_labels()
         shown = drawn.groupby([group, "variant"])[list(metrics)].count()
         refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
         notes = [about.line("bar: mean, line: 95 % interval")]
         notes += ["×: refused"] if refused else []
         notes += ["long lines are cut"] if cut else []
-        style.finish(
-            figure, title, " · ".join(notes), printed=bool(printed),
-            legend=dict(zip(labels, handles, strict=True)), columns=len(variants),
-        )  # fmt: skip
+        legend = style.legend_of(axes[0])
+        note = " · ".join(notes)
+        style.finish(figure, title, note, printed=bool(printed), legend=legend, columns=len(variants))
     return figure
 
 

@@ -188,16 +188,10 @@ def tuple_fates(control: pd.DataFrame) -> pd.DataFrame:
         if action == "send-buffered":
             found = [(BUFFERED, "sender", counts.get("tuples"))]
         else:
-            found = [
-                (LOST, name.removeprefix("lost_"), count)
-                for name, count in counts.items()
-                if name.startswith("lost_")
-            ]
-        rows += [
-            (float(time_s), subject, kind, place, count)
-            for kind, place, count in found
-            if isinstance(count, int) and count > 0
-        ]
+            lost = {name: count for name, count in counts.items() if name.startswith("lost_")}
+            found = [(LOST, name.removeprefix("lost_"), count) for name, count in lost.items()]
+        told = [entry for entry in found if isinstance(entry[2], int) and entry[2] > 0]
+        rows += [(float(time_s), subject, *entry) for entry in told]
     return pd.DataFrame(rows, columns=["time_s", "subject", "kind", "place", "tuples"])
 
 

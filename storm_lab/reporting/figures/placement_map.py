@@ -57,20 +57,18 @@ def placement_map(
             axes.tick_params(length=0)
         handles = [Patch(facecolor=colours[name], edgecolor=style.INK, label=name) for name in components]
         figure.legend(handles=handles, loc="outside right upper")
-        used = placements["node"].nunique()
-        workers = placements["worker"].nunique()
-        style.finish(
-            figure,
-            title,
+        used, workers = placements["node"].nunique(), placements["worker"].nunique()
+        note = (
             f"{len(placements)} executors in {_many(workers, 'worker')} "
             f"on {used} of {_many(len(names), 'node')} · "
-            "number: first task of the executor · " + about.line("one of them shown", warm_up=False),
+            f"number: first task of the executor · {about.line('one of them shown', warm_up=False)}"
         )
+        style.finish(figure, title, note)
     return figure
 
 
 def _many(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _height(rows: pd.DataFrame) -> float:
@@ -79,6 +77,7 @@ def _height(rows: pd.DataFrame) -> float:
 
 def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, str]) -> None:
     left, width = place - 0.46, 0.92
+    wide = (width - 0.04) / _TILES
     if rows.empty:
         axes.add_patch(Rectangle((left, 0), width, 0.9, fill=False, edgecolor=style.MUTED, linestyle=":"))
         axes.text(place, 0.45, "free", ha="center", va="center", fontsize=8.5, color=style.MUTED)
@@ -93,14 +92,8 @@ def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, st
         for number, (component, task) in enumerate(zip(group["component"], group["start_task"], strict=True)):
             x = left + 0.02 + (number % _TILES) * (width - 0.04) / _TILES
             y = top + 0.36 + number // _TILES
-            axes.add_patch(
-                Rectangle(
-                    (x, y), (width - 0.04) / _TILES - 0.015, 0.92, facecolor=colours[component], linewidth=0
-                )
-            )
+            axes.add_patch(Rectangle((x, y), wide - 0.015, 0.92, facecolor=colours[component], linewidth=0))
             # Dark text keeps a contrast above 4.5 on every fill of the palette.
-            axes.text(
-                x + (width - 0.04) / _TILES / 2 - 0.0075, y + 0.46, f"{task}", ha="center", va="center",
-                fontsize=7.5 if task < 100 else 5.6, color="#000000",
-            )  # fmt: skip
+            middle, size = x + wide / 2 - 0.0075, 7.5 if task < 100 else 5.6
+            axes.text(middle, y + 0.46, f"{task}", ha="center", va="center", fontsize=size, color="#000000")
         top += depth + 0.55

@@ -25,8 +25,7 @@ _DASH = (0, (5, 2))
 class Printed:
     """One printed number of a claim, in the unit of the figure it is drawn in.
 
-    ``value`` is None if the paper only gives a bound; ``low`` and ``high``, the ends of the band, are None if
-    it is open.
+    ``value`` is None if the paper only gives a bound; ``low`` or ``high`` is None if the band is open there.
     """
 
     claim: str
@@ -149,17 +148,13 @@ def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:
     new_low, new_high = min([low, *inside]), max([high, *inside])
     if logarithmic:
         share = (new_high / new_low) ** 0.03
-        new_low, new_high = (
-            low if new_low == low else new_low / share,
-            high if new_high == high else new_high * share,
-        )
+        wide_low, wide_high = new_low / share, new_high * share
     else:
         room = 0.03 * (new_high - new_low)
         # The room must not extend the axis below 0.
-        at_zero = new_low >= 0
-        new_low = low if new_low == low else new_low - (0 if at_zero and new_low < room else room)
-        new_high = high if new_high == high else new_high + room
-    ends = (new_low, new_high) if first <= last else (new_high, new_low)
+        wide_low, wide_high = new_low if 0 <= new_low < room else new_low - room, new_high + room
+    ends = (low if new_low == low else wide_low, high if new_high == high else wide_high)
+    ends = ends if first <= last else ends[::-1]
     (axes.set_xlim if upright else axes.set_ylim)(*ends)
 
 

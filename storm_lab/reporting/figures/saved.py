@@ -99,13 +99,8 @@ def read_figure(path: Path) -> SavedFigure:
     claims = re.search(r'data-claims="([^"]*)"', text)
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
     shape = float(box[1]) / float(box[2]) if box else 0.0
-    return SavedFigure(
-        path,
-        html.unescape(title[1]),
-        html.unescape(alt[1]),
-        shape,
-        tuple(claims[1].split()) if claims else (),
-    )
+    answered = tuple(claims[1].split()) if claims else ()
+    return SavedFigure(path, html.unescape(title[1]), html.unescape(alt[1]), shape, answered)
 
 
 def _svg(figure: Figure) -> str:
@@ -149,8 +144,9 @@ def _themed(svg: str, title: str, alt: str, claims: Sequence[str]) -> str:
     for name, colour in _LIGHT.items():
         svg = re.sub(re.escape(colour), f"var(--{name})", svg, flags=re.IGNORECASE)
     svg = svg.replace("'DejaVu Sans'", "'DejaVu Sans', Verdana, sans-serif")
-    light = "".join(f"--{name}:{colour};" for name, colour in _LIGHT.items())
-    dark = "".join(f"--{name}:{colour};" for name, colour in _DARK.items())
+    light, dark = (
+        "".join(f"--{name}:{colour};" for name, colour in colours.items()) for colours in (_LIGHT, _DARK)
+    )
     head = (
         f"\n<title>{_escaped(title)}</title>\n<desc>{_escaped(alt)}</desc>\n"
         f"<style>:root{{{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}</style>"

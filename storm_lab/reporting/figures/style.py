@@ -14,6 +14,7 @@ from textwrap import fill
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
@@ -154,6 +155,12 @@ def bar_style(place: int, colours: Sequence[str] = MACHINES) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def legend_of(axes: Axes) -> dict[str, Any]:
+    """The legend of a panel: text -> handle."""
+    handles, texts = axes.get_legend_handles_labels()
+    return dict(zip(texts, handles, strict=True))
+
+
 def head(figure: Figure, title: str, handles: Mapping[str, Any], columns: int) -> None:
     """Put the title at the left and the legend (text -> handle) at the right; stack them if too long."""
     if handles:
@@ -180,10 +187,7 @@ def finish(
 ) -> None:
     """Add title, legend and foot line to a figure; ``printed``: it shows printed numbers."""
     head(figure, title, legend or {}, columns)
-    foot(figure, f"{note} · {_PRINTED}" if printed else note)
-
-
-_PRINTED = "dashed, light band: as printed, with the claim's band"
+    foot(figure, f"{note} · dashed, light band: as printed, with the claim's band" if printed else note)
 
 
 def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0) -> None:
@@ -275,11 +279,9 @@ def colour_of(names: Sequence[str]) -> dict[str, str]:
     # Imported here, because seaborn takes as long to import as all else together, and few figures need it.
     from seaborn import husl_palette
 
-    hues = [tuple(hue) for hue in husl_palette(len(names), s=0.75, l=0.78)]
-    pale = [
-        hue if place % 2 else tuple((1 + float(part)) / 2 for part in hue) for place, hue in enumerate(hues)
-    ]
-    return {name: str(to_hex((hue[0], hue[1], hue[2]))) for name, hue in zip(names, pale, strict=True)}
+    hues = np.array(husl_palette(len(names), s=0.75, l=0.78))
+    hues[::2] = (1 + hues[::2]) / 2
+    return {name: str(to_hex((r, g, b))) for name, (r, g, b) in zip(names, hues, strict=True)}
 
 
 def need(frame: pd.DataFrame, columns: Sequence[str], what: str) -> pd.DataFrame:

@@ -80,8 +80,7 @@ def time_panels(
                 axes.axvline(at / unit, color=style.INK, linewidth=0.8)
         panels[-1].set_xlabel(f"{x_label}, {'min' if minutes else 's'}")
         panels[-1].set_xlim(first / unit, last / unit)
-        handles, texts = panels[0].get_legend_handles_labels()
-        legend = dict(zip(texts, handles, strict=True)) if line or spans else {}
+        legend = style.legend_of(panels[0]) if line or spans else {}
         marked = any(quantity.printed for quantity in quantities)
         style.finish(figure, "", note, printed=marked, legend=legend, columns=3)
     return figure

@@ -72,14 +72,8 @@ def time_series(
         top = None if logarithmic else _top(values, panels, value, about.warm_up_s or 0.0)
         if top is not None:
             # Printed numbers must be visible, and all panels have the same scale.
-            levels = [
-                number
-                for panel in panels
-                for mark in panel.printed
-                if not mark.moment and not mark.nodes
-                for number in mark.printed.numbers
-            ]
-            top = max([top, *(1.05 * number for number in levels)])
+            marks = (mark for panel in panels for mark in panel.printed if not (mark.moment or mark.nodes))
+            top = max([top, *(1.05 * number for mark in marks for number in mark.printed.numbers)])
         for place, panel in enumerate(panels):
             upper = axes[place * len(ratios)]
             _draw_values(upper, values, panel, value, top, logarithmic)
@@ -148,7 +142,9 @@ def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> 
         rows = nodes[nodes["variant"] == variant]
         if rows.empty:
             continue
-        mean = _mean_steps(rows)
+        # The steps of the seeds may be at different times.
+        steps = rows.pivot_table(index="from_s", columns="seed", values="nodes", aggfunc="last").sort_index()
+        mean = steps.ffill().mean(axis=1)
         highest = max(highest, float(mean.max()))
         options = style.line_style(place, marked=False)
         axes.step([*mean.index, right], [*mean, mean.iloc[-1]], where="post", **options)
@@ -170,12 +166,6 @@ def _draw_last(axes: Axes, colours: Mapping[float, str], apart: float) -> None:
             textcoords="offset points", va="center", fontsize=8.5, color=colours[value],
             fontweight="bold", annotation_clip=False,
         )  # fmt: skip
-
-
-def _mean_steps(rows: pd.DataFrame) -> pd.Series[float]:
-    """Mean over seeds of step functions, whose steps may be at different times."""
-    steps = rows.pivot_table(index="from_s", columns="seed", values="nodes", aggfunc="last").sort_index()
-    return steps.ffill().mean(axis=1)
 
 
 def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float | None) -> None:

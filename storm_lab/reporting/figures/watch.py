@@ -103,12 +103,11 @@ def watch(run: Run, *, from_s: float, to_s: float, every_s: float = 2.0, title: 
         check_number("a film", name, seconds, unit="s")
     times_s = np.arange(from_s, to_s, every_s) if every_s > 0 else np.empty(0)
     if not 0 < len(times_s) <= MOST_FRAMES:
-        raise UserError(
-            f"makes {len(times_s)} pictures of {from_s:g} to {to_s:g} s; 1 to {MOST_FRAMES} can be shown",
-            field="every_s",
-            value=every_s,
-            remedy="choose another step or other times",
+        message = (
+            f"makes {len(times_s)} pictures of {from_s:g} to {to_s:g} s; 1 to {MOST_FRAMES} can be shown"
         )
+        remedy = "choose another step or other times"
+        raise UserError(message, field="every_s", value=every_s, remedy=remedy)
     film = _Film(run)
     with house_style(), mpl.rc_context({"animation.embed_limit": 64.0, "savefig.bbox": "standard"}):
         figure = new_figure(4.2)
@@ -170,15 +169,8 @@ def _draw(axes: Axes, film: _Film, at_s: float, title: str) -> None:
     axes.set_ylim(8.4, -1.0)
     axes.set_axis_off()
     axes.set_title(f"{title + ', ' if title else ''}{at_s:.1f} s", loc="left", fontsize=10)
-    axes.text(
-        -0.55,
-        8.3,
-        "\n".join(film.recent_events(at_s)),
-        fontsize=6.5,
-        family="monospace",
-        va="bottom",
-        color=INK,
-    )
+    recent = "\n".join(film.recent_events(at_s))
+    axes.text(-0.55, 8.3, recent, fontsize=6.5, family="monospace", va="bottom", color=INK)
     handles = [Patch(facecolor=colours[name], label=name) for name in components]
     axes.legend(handles=handles, loc="lower right", fontsize=7, ncols=min(4, len(handles)), frameon=False)
 
@@ -193,12 +185,10 @@ def _draw_node(
     for number, row in enumerate(shown.to_dict("records")):
         x, y = place - 0.45 + (number % _TILES) * wide, -0.1 + number // _TILES * high
         queue = sum(float(waiting.get(task, 0.0)) for task in range(row["start_task"], row["end_task"] + 1))
-        axes.add_patch(
-            Rectangle((x, y), wide * 0.93, high * 0.9, facecolor=colours[row["component"]], linewidth=0)
-        )
+        colour, bottom = colours[row["component"]], y + high * 0.9
+        axes.add_patch(Rectangle((x, y), wide * 0.93, high * 0.9, facecolor=colour, linewidth=0))
         filled = high * 0.9 * min(queue / _FULL_BAR_TUPLES, 1.0)
-        axes.add_patch(
-            Rectangle((x, y + high * 0.9 - filled), wide * 0.93, filled, facecolor=LINES[1], alpha=0.75)
-        )
+        bar = Rectangle((x, bottom - filled), wide * 0.93, filled, facecolor=LINES[1], alpha=0.75)
+        axes.add_patch(bar)
         if queue >= 1:
             axes.text(x + wide / 2, y + high / 2, f"{queue:.0f}", ha="center", va="center", fontsize=6)
