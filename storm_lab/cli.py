@@ -170,10 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         status = cli.main(args=arguments, prog_name="storm-lab", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(
-            "storm-lab: interrupted; complete results are kept, and the same command continues from them",
-            err=True,
-        )
+        message = "interrupted; complete results are kept, and the same command continues from them"
+        click.echo(f"storm-lab: {message}", err=True)
         sys.exit(130)
     except SystemExit as error:
         if is_sigterm(error):

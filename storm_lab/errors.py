@@ -68,9 +68,8 @@ def refused_by_system(
     try:
         yield
     except OSError as error:
-        raise UserError(
-            f"{message} ({error.strerror or error})", field=field, value=value, remedy=remedy
-        ) from error
+        reason = f"{message} ({error.strerror or error})"
+        raise UserError(reason, field=field, value=value, remedy=remedy) from error
 
 
 _NOT_USER_CODE = tuple(
@@ -82,24 +81,24 @@ _NOT_USER_CODE = tuple(
 _LONGEST_TEXT = 200
 
 
-def _is_user_code(path: Path) -> bool:
-    return not any(path.is_relative_to(folder) for folder in _NOT_USER_CODE)
-
-
 def exception_summary(error: BaseException) -> str:
     """Return the message of an exception and the last line of the user's own code that led to it.
 
     For example ``ZeroDivisionError: division by zero (my_idea.py, line 12)``.
     """
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if _is_user_code(Path(frame.filename).resolve())]
     text = _one_line(traceback.format_exception_only(error)[-1])
     if len(text) > _LONGEST_TEXT:
         text = f"{text[: _LONGEST_TEXT - 3]}..."
-    if not (own or frames):
+    frames = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if not frames:
         return text
-    frame = (own or frames)[-1]
-    return f"{text} ({Path(frame.filename).name}, line {frame.lineno})"
+    own = [
+        (path, line)
+        for path, line in frames
+        if not any(path.resolve().is_relative_to(folder) for folder in _NOT_USER_CODE)
+    ]
+    path, line = (own or frames)[-1]
+    return f"{text} ({path.name}, line {line})"
 
 
 def is_own_code(kind: type) -> bool:

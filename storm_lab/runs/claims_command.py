@@ -71,10 +71,9 @@ def claims(
         and verdict in (None, each.outcome.value, standing(each, causes.get(each.claim.id)).value)
         and basis in (None, each.basis.value)
     )
-    rows = [
-        row | {"trial": _options(verdict) or row["trial"]}
-        for row, verdict in zip(claim_rows(chosen), chosen, strict=True)
-    ]
+    rows = claim_rows(chosen)
+    for row, each in zip(rows, chosen, strict=True):
+        row["trial"] = _options(each) or row["trial"]
     if as_json:
         print_json(rows)
     elif claim is None or not rows:
@@ -86,12 +85,9 @@ def claims(
 def _options(verdict: Verdict) -> str:
     """Options that play the first reading under which the claim is reproduced; empty if there is none."""
     known = {trial.label: trial.changes for trial in experiment(verdict.claim.owner).chosen}
-    for reading in verdict.readings:
-        if reading.outcome is Outcome.REPRODUCED and reading.reading in known:
-            return " ".join(
-                f"-p {quote(f'{name}={value}')}" for name, value in known[reading.reading].items()
-            )
-    return ""
+    reproducing = (each.reading for each in verdict.readings if each.outcome is Outcome.REPRODUCED)
+    changes = next((known[reading] for reading in reproducing if reading in known), {})
+    return " ".join(f"-p {quote(f'{name}={value}')}" for name, value in changes.items())
 
 
 def _story(row: dict[str, str]) -> str:

@@ -75,20 +75,15 @@ def locked(lock: str, libraries: Iterable[str]) -> list[str]:
 
 def text_digest(*texts: str) -> str:
     """SHA-256 over texts and their boundaries."""
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")
-        digest.update(f"{len(data)}:".encode())
-        digest.update(data)
-    return digest.hexdigest()
+    parts = (text.encode("utf-8", "surrogatepass") for text in texts)
+    return hashlib.sha256(b"".join(b"%d:%b" % (len(part), part) for part in parts)).hexdigest()
 
 
 def files_digest(place: Path) -> str:
     """SHA-256 over a file, or over the names and contents of all files in a folder."""
     files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
-    sums = [file_sha256(path) for path in files]
-    names = [path.relative_to(place).as_posix() for path in files]
-    return text_digest(*names, *sums)
+    names = (path.relative_to(place).as_posix() for path in files)
+    return text_digest(*names, *map(file_sha256, files))
 
 
 def emulation_digest(spec: RunSpec) -> str:

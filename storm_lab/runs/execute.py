@@ -140,9 +140,8 @@ def play_all(
         for task, reason in play_on_spark(list(missing.values()), spark, home, show_progress and not fresh):
             fail(task, TaskFailed(reason))
     elif missing:
-        expected = dict(
-            zip((identity.run for _, identity in tasks), expected_s or [1.0] * len(tasks), strict=True)
-        )
+        names = (identity.run for _, identity in tasks)
+        expected = dict(zip(names, expected_s or [1.0] * len(tasks), strict=True))
         with progress_bar([expected[run] for run in missing], show_progress) as advance:
             if jobs:
                 pool = Pool(jobs, partial(_timed, home), name=lambda task: f"run {task[0]}")

@@ -6,7 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from storm_lab.errors import UserError, check_known, unknown_name
@@ -26,7 +26,6 @@ from storm_lab.papers.stages import stages
 
 MOST_SETTINGS = 10_000
 """Most settings of one sweep; more are a typing error, or should be several sweeps."""
-
 SEEDS = "seeds"
 
 
@@ -104,14 +103,11 @@ def settings_of(
         fixed = {**fixed, SEEDS: list(itertools.chain.from_iterable(given))}
     base = {name: subject.parameter(name).checked(value) for name, value in fixed.items()}
     axes: dict[str, list[ParameterValue]] = {}
-    for name, values in vary.items():
-        if name == SEEDS:
-            continue
+    for name in [name for name in vary if name != SEEDS]:
         if name in fixed:
-            raise UserError(
-                "is both set and varied", field=f"parameter {name}", remedy="set it or vary it, not both"
-            )
-        axes[name] = _axis(subject.parameter(name), values)
+            remedy = "set it or vary it, not both"
+            raise UserError("is both set and varied", field=f"parameter {name}", remedy=remedy)
+        axes[name] = _axis(subject.parameter(name), vary[name])
     size = math.prod(map(len, axes.values()))
     if size > MOST_SETTINGS:
         remedy = f"vary fewer values: at most {MOST_SETTINGS} combinations"
@@ -167,25 +163,22 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:
-    text = ":".join(pieces)
+    def refused(message: str, remedy: str) -> UserError:
+        field = f"parameter {parameter.name}"
+        return UserError(message, field=field, value=":".join(pieces), remedy=remedy)
+
     try:
         low, high, step = (float(piece) for piece in pieces)
     except ValueError:
         low, high, step = 0.0, 0.0, 0.0
     if not step > 0 or not high >= low:
-        remedy = "write low:high:step"
-        raise UserError("not a valid range", field=f"parameter {parameter.name}", value=text, remedy=remedy)
+        raise refused("not a valid range", "write low:high:step")
     count = (high - low) / step
     if not count < MOST_SETTINGS:
-        remedy = f"give fewer than {MOST_SETTINGS}"
-        raise UserError("has too many values", field=f"parameter {parameter.name}", value=text, remedy=remedy)
+        raise refused("has too many values", f"give fewer than {MOST_SETTINGS}")
     if abs(count - round(count)) > 1e-6:
-        raise UserError(
-            "does not reach its end by whole steps",
-            field=f"parameter {parameter.name}",
-            value=text,
-            remedy=f"give another step, or {low + int(count) * step:g} as the end",
-        )
+        end = f"{low + int(count) * step:g}"
+        raise refused("does not reach its end by whole steps", f"give another step, or {end} as the end")
     # Converted through text, so that 0.1:0.5:0.1 gives 0.3 and an integer remains one.
     return [parameter.parsed(f"{low + index * step:.12g}") for index in range(round(count) + 1)]
 
@@ -209,8 +202,8 @@ def _chosen(settings: Sequence[Setting], only: Sequence[str]) -> list[Setting]:
         if not any(fnmatchcase(variant, pattern) for variant in variants):
             raise unknown_name("variant", pattern, variants, "the experiment", field="only")
     chosen = {variant for variant in variants if any(fnmatchcase(variant, pattern) for pattern in only)}
-    kept = [
-        replace(setting, specs=tuple(spec for spec in setting.specs if spec.variant in chosen))
+    kept = (
+        Setting(setting.varied, tuple(spec for spec in setting.specs if spec.variant in chosen))
         for setting in settings
-    ]
+    )
     return [setting for setting in kept if setting.specs]

@@ -62,17 +62,12 @@ def init(folder: str, as_json: bool) -> None:
     In an existing workspace, notebooks that you have not changed are updated to the newest version.
     """
     if not folder:
-        raise UserError(
-            "is empty", field="folder", value=folder, remedy="give a path, or . for the current folder"
-        )
+        remedy = "give a path, or . for the current folder"
+        raise UserError("is empty", field="folder", value=folder, remedy=remedy)
     home = Path(folder).resolve()
     place = home / WORKSPACE_FILE
-    with refused_by_system(
-        "a workspace cannot be created there",
-        field="folder",
-        value=str(home),
-        remedy=_OTHER_WORKSPACE,
-    ):
+    message = "a workspace cannot be created there"
+    with refused_by_system(message, field="folder", value=str(home), remedy=_OTHER_WORKSPACE):
         home.mkdir(parents=True, exist_ok=True)
         if not place.exists():
             write_atomic(place, _CONFIGURATION)
@@ -111,11 +106,8 @@ def without_announcements(folder: Path) -> dict[str, str]:
         "labconfig/default_setting_overrides.json": _OVERRIDES,
         "jupyter_server_config.json": _SERVER,
     }
-    with refused_by_system(
-        "JupyterLab's settings cannot be written there",
-        field=str(folder),
-        remedy=_OTHER_DATA,
-    ):
+    message = "JupyterLab's settings cannot be written there"
+    with refused_by_system(message, field=str(folder), remedy=_OTHER_DATA):
         for name, settings in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,11 +122,7 @@ def update_copies(templates: Path, folder: Path, *, remedy: str = _OTHER_WORKSPA
     Raises `UserError` with the ``remedy`` if they cannot be written.
     """
     kept = []
-    with refused_by_system(
-        "working copies cannot be written there",
-        field=str(folder),
-        remedy=remedy,
-    ):
+    with refused_by_system("working copies cannot be written there", field=str(folder), remedy=remedy):
         folder.mkdir(parents=True, exist_ok=True)
         made_from: dict[str, str] = {}
         with suppress(OSError, ValueError):

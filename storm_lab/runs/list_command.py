@@ -47,18 +47,15 @@ def list_experiments(slug: str | None, of_runs: bool, parameters: tuple[str, ...
         click.echo(f"{_cost(chosen[0])}\n".lstrip())
         for parameter in chosen[0].parameters:
             allowed = ", ".join(part for part in (parameter.type_name, parameter.range_text) if part)
-            click.echo(
-                f"  {parameter.name} = {scalar(parameter.default)}  [{allowed}]\n      {parameter.doc}"
-            )
+            click.echo(f"  {parameter.name} = {scalar(parameter.default)}  [{allowed}]")
+            click.echo(f"      {parameter.doc}")
     else:
         width = max(len(item.slug) for item in chosen)
         for item in chosen:
             count = len(item.claims)
             claims = f"{count} claim{'s' * (count != 1)}"
-            click.echo(
-                f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {claims})"
-                + (f"  {_cost(item)}" if _cost(item) else "")
-            )
+            line = f"{item.slug:{width}}  {item.title} ({item.paper}, {item.figure}; {claims})"
+            click.echo("  ".join(filter(None, (line, _cost(item)))))
 
 
 def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bool) -> None:

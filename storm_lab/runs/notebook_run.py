@@ -98,10 +98,8 @@ def _run(template: Path, raw: Path, values: Mapping[str, Any]) -> None:
             message = strip_ansi(str(error))  # type: ignore[no-untyped-call]
             raise StormLabError(f"{template.name}, cell {error.exec_count}: {message}") from None
         except (DeadKernelError, RuntimeError, OSError) as error:
-            known = isinstance(error, DeadKernelError) or any(
-                sign in str(error) for sign in ("Address already in use", "Kernel died")
-            )
-            if not known:
+            signs = ("Address already in use", "Kernel died")
+            if not (isinstance(error, DeadKernelError) or any(sign in str(error) for sign in signs)):
                 raise
             if attempt == _TRIES:
                 raise StormLabError(f"{template.name}: {error}") from error
@@ -150,12 +148,8 @@ def _joined(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookN
     """Join successive prints to one output: how a kernel splits them into messages depends on timing."""
     joined: list[nbformat.NotebookNode] = []
     for output in outputs:
-        last = joined[-1] if joined else None
-        if (
-            last is not None
-            and output.output_type == last.output_type == "stream"
-            and output.name == last.name
-        ):
+        last = joined[-1] if joined and output.output_type == joined[-1].output_type == "stream" else None
+        if last is not None and output.name == last.name:
             last["text"] += output.text
         else:
             joined.append(output)

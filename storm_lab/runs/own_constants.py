@@ -52,9 +52,8 @@ class OwnConstants:
 
     def applied(self, spec: EmulationSpec) -> EmulationSpec:
         """The same run with these values in place of its own."""
-        found = replace(
-            spec, **{name: self.set_in(getattr(spec, name)) for name in ("cost", "times", "zookeeper")}
-        )
+        models = ("cost", "times", "zookeeper")
+        found = replace(spec, **{name: self.set_in(getattr(spec, name)) for name in models})
         before = spec.timers or timers_of(spec.version, spec.settings)
         timers = self.set_in(before)
         if timers == before:

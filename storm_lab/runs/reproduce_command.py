@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import click
 
@@ -36,6 +37,8 @@ from storm_lab.runs.reproduce import (
 )
 from storm_lab.runs.reproduce import reproduce as reproduce_studies
 from storm_lab.runs.study import NO_CLAIMS, QUICK, Study, quick_studies, verdict_table
+
+_say = partial(click.echo, err=True)
 
 
 @click.command(
@@ -115,18 +118,16 @@ def reproduce(slugs: tuple[str, ...], no_notebooks: bool, jobs: int, fresh: bool
     if as_json:
         print_json([_answer(done) for done in all_done])
     elif first_look:
-        _print_first_look(all_done)
+        for done in all_done:
+            found = done.study.experiment
+            click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
+            _print_outcome(done)
+        click.echo(
+            "\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce"
+        )
     else:
         _print_verdicts(chosen)
         click.echo(f"\nreport: {page}")
-
-
-def _print_first_look(all_done: Sequence[Reproduced]) -> None:
-    for done in all_done:
-        found = done.study.experiment
-        click.echo(f"\n{found.slug}: {found.title} ({found.paper}, {found.figure})")
-        _print_outcome(done)
-    click.echo("\nthese are single seeds, for a first impression; for the report run: storm-lab reproduce")
 
 
 def _print_verdicts(chosen: Sequence[Study]) -> None:
@@ -151,10 +152,6 @@ def _run_rows(played: Sequence[PlayedRun]) -> list[dict[str, object]]:
 
 def _reproduced(studies: tuple[Study, ...], jobs: int, fresh: bool) -> tuple[Reproduced, ...]:
     return reproduce_studies(studies, jobs=jobs, fresh=fresh, say=_say)
-
-
-def _say(line: str) -> None:
-    click.echo(line, err=True)
 
 
 def _print_outcome(done: Reproduced) -> None:

@@ -60,10 +60,8 @@ class Study:
     def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
         """As `of`, with the parameters that a notebook's parameter cells set; ``namespace`` is ``globals()``.
 
-        In a fresh kernel every plain value counts as a parameter, so that an injected name that is not a
-        parameter is an error and not silently ignored. When cells are run again, values left by later cells
-        do not count: only names that counted at first, and names set since by a cell of plain assignments. A
-        notebook of several experiments has its experiment's slug in ``experiment``.
+        Which names count is described at `storm_lab.runs.namespace.notebook_parameters`. A notebook of
+        several experiments has its experiment's slug in ``experiment``.
         """
         given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
         given.pop(CHOICE, None)
@@ -86,10 +84,8 @@ class Study:
         """The runs; `UserError` if an input cannot be read, or constants are given but there are no runs."""
         planned = self.experiment.planned(self.parameters)
         if self.machine is not None and not planned:
-            remedy = "leave them out"
-            raise UserError(
-                "the experiment plays no runs that they could change", field=CONSTANTS, remedy=remedy
-            )
+            message = "the experiment plays no runs that they could change"
+            raise UserError(message, field=CONSTANTS, remedy="leave them out")
         return on_machine(planned, self.machine)
 
     @property
@@ -160,10 +156,7 @@ class Study:
         say(claims_text(claims))
 
     def sum_up(self, verdicts: Sequence[Verdict]) -> Figure | None:
-        """Print the verdicts and return a figure that compares measured with printed numbers.
-
-        Returns None if no claim has a number.
-        """
+        """Print the verdicts; return a figure of measured and printed numbers, None if no claim has one."""
         print(verdict_table(tuple(verdicts)))
         # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.claim_distances import claim_distances
@@ -230,11 +223,6 @@ def quick_studies() -> tuple[Study, ...]:
 _CELL = 44
 """Most characters of a table cell."""
 
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _CELL else text[: _CELL - 3].rstrip() + "..."
-
-
 NO_CLAIMS = "no claims: no paper prints results for this experiment"
 """Why most experiments without claims have none."""
 
@@ -247,25 +235,29 @@ def verdict_table(verdicts: tuple[Verdict, ...], none: str = NO_CLAIMS) -> str:
     """
     if not verdicts:
         return none
+
+    def cut(text: str) -> str:
+        return text if len(text) <= _CELL else text[: _CELL - 3].rstrip() + "..."
+
     head = ("claim", "paper", "measured", "verdict", "basis")
     rows = [
         (
-            v.claim.id,
-            _cut(v.claim.expected_text),
-            _cut(measured_text(v) or "-"),
-            v.outcome.value,
-            v.basis.value,
+            each.claim.id,
+            cut(each.claim.expected_text),
+            cut(measured_text(each) or "-"),
+            each.outcome,
+            each.basis,
         )
-        for v in verdicts
+        for each in verdicts
     ]
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [_line(head, widths), "  ".join("-" * width for width in widths)]
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(map(str.ljust, cells, widths)).rstrip()
+
+    lines = [line(head), "  ".join("-" * width for width in widths)]
     for row, verdict in zip(rows, verdicts, strict=True):
-        lines.append(_line(row, widths))
+        lines.append(line(row))
         for each in verdict.readings:
             lines += wrap(reading_text(each), sum(widths), initial_indent="    ", subsequent_indent="      ")
     return "\n".join(lines)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()

@@ -20,6 +20,7 @@ import pandas as pd
 
 from storm_lab.errors import UserError, refused_by_system
 from storm_lab.experiments.experiment import RunSpec
+from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.league.entrant import Entrant
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder
@@ -62,12 +63,14 @@ class Sweep:
     @property
     def name(self) -> str:
         """Name of the sweep and its folder: the experiment and a digest of everything that was asked for."""
-        runs = [str(sorted((n, scalar(v)) for n, v in setting.varied.items())) for setting in self.settings]
-        specs = [
-            f"{spec} {sorted((n, scalar(v)) for n, v in spec.parameters.items())}" for spec in self.specs
-        ]
-        inputs = [str(sorted(spec.inputs.items())) for spec in self.specs]
-        return f"{self.slug}-{text_digest(*runs, *specs, *inputs, *self.metrics)[:12]}"
+
+        def text(values: Mapping[str, ParameterValue]) -> str:
+            return str(sorted((name, scalar(value)) for name, value in values.items()))
+
+        settings = [text(setting.varied) for setting in self.settings]
+        specs = [f"{spec} {text(spec.parameters)}" for spec in self.specs]
+        inputs = [text(spec.inputs) for spec in self.specs]
+        return f"{self.slug}-{text_digest(*settings, *specs, *inputs, *self.metrics)[:12]}"
 
     def run(
         self,
@@ -132,12 +135,10 @@ class SweepResult:
         The tables are ``runs.parquet``, ``runs.csv`` and ``summary.csv``.
         """
         place = folder if folder is not None else data_folder() / "sweeps" / self.sweep.name
+        varied = (setting.varied.items() for setting in self.sweep.settings)
         request = {
             "experiment": self.sweep.slug,
-            "settings": [
-                {name: scalar(value) for name, value in setting.varied.items()}
-                for setting in self.sweep.settings
-            ],
+            "settings": [{name: scalar(value) for name, value in items} for items in varied],
             "seeds": list(self.sweep.seeds),
             "metrics": list(self.sweep.metrics),
             "runs": sorted(self.rows["run"].unique()),
