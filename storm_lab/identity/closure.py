@@ -1,13 +1,9 @@
 """The code that some definitions use, followed from name to name, and its digest.
 
 A closure starts from functions or classes, its roots. It takes the names that a root uses of its module, the
-names that those use, and so on; ``from a import b`` leads into ``a`` for ``b`` alone. It also follows
-
-* imports inside functions;
-* the classes that annotations name, because an argument is an instance of such a class or of one that other
-  reached code creates;
-* classes as a whole, with their bases;
-* ``module.name`` into that module, and a module that is passed about as a whole.
+names that those use, and so on; ``from a import b`` leads into ``a`` for ``b`` alone. It also follows imports
+inside functions, the classes that annotations name, classes as a whole with their bases, ``module.name`` into
+that module, and a module that is passed about as a whole.
 
 Of each module that is reached, the closure includes the statements that do something on import
 (registrations, settings). Strings in reached code add more:
@@ -30,7 +26,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -87,40 +83,36 @@ class Closure:
     def _walk(self) -> None:
         made: set[str] = set()
         while self._waiting:
-            while self._waiting:
-                self._reach(*self._waiting.pop())
-            # Only now are all strings known.
-            offers = self.offers
-            chosen = offers.keys() & self._texts - made
-            made |= chosen
-            self._waiting = [(None, *offers[name]) for name in sorted(chosen)]
+            self._reach(*self._waiting.pop())
+            if not self._waiting:
+                # Only now are all strings known.
+                chosen = self.offers.keys() & self._texts - made
+                made |= chosen
+                self._waiting = [(None, *self.offers[name]) for name in sorted(chosen)]
 
     def _reach(self, importer: _Module | None, name: str, attribute: str | None) -> None:
         found = self._code.module(name, importer)
         if found is None or f".{name}.".startswith(_THIS):
             return
-        if found.is_user_code:
-            attribute = None
+        attribute = None if found.is_user_code else attribute
         if (name, attribute) in self.definitions:
             return
         self.definitions.add((name, attribute))
         self._enter(name, found)
         source = found.source
         if attribute is None:
-            for statement in source.statements:
-                self._add_statement(found, statement)
-            if found.is_user_code or source.is_package:
-                for targets in source.imports.values():
-                    self._follow(found, targets)
-            return
-        statements = source.binds.get(attribute, [])
+            statements = source.statements
+            whole = found.is_user_code or source.is_package
+            targets = [target for each in source.imports.values() for target in each] if whole else []
+        else:
+            statements = source.binds.get(attribute, [])
+            targets = source.imports.get(attribute, [])
+            self._lines.update(f"{name}.{attribute} is {target}" for target in targets)
+            if not statements and not targets:
+                self._waiting.append((found, f"{name}.{attribute}", None))
         for statement in statements:
             self._add_statement(found, statement)
-        targets = source.imports.get(attribute, [])
-        self._lines.update(f"{name}.{attribute} is {target}" for target in targets)
-        self._follow(found, targets)
-        if not statements and not targets:
-            self._waiting.append((found, f"{name}.{attribute}", None))
+        self._waiting.extend((found, *root) for root in self._code.resolve_targets(found, targets, ()))
 
     def _enter(self, name: str, module: _Module) -> None:
         """Add what happens when a module and the packages above it are imported."""
@@ -138,24 +130,15 @@ class Closure:
         if statement in self._statements:
             return
         self._statements.add(statement)
-        links = self._code.links(module, statement)
-        self._tables |= links.table
-        self._lines |= links.lines
-        self._texts |= links.texts
-        self._waiting.extend((module, *root) for root in links.roots if root not in self.definitions)
-
-    def _follow(self, importer: _Module, targets: Iterable[Target]) -> None:
-        self._waiting.extend((importer, *root) for root in self._code.resolve_targets(importer, targets, ()))
-
-
-@dataclass(frozen=True)
-class _Links:
-    """What a statement adds to a closure, and the definitions that it leads to."""
-
-    lines: frozenset[str]
-    texts: frozenset[str]
-    roots: tuple[Root, ...]
-    table: Mapping[str, Root] = field(default_factory=dict)
+        if statement.table:
+            package = module.source.package
+            places = {name: place.partition(":") for name, place in statement.table.items()}
+            self._tables |= {name: (f"{package}.{place[0]}", place[2]) for name, place in places.items()}
+            return
+        lines, roots = self._code.links(module, statement)
+        self._lines |= lines
+        self._texts |= statement.texts
+        self._waiting.extend((module, *root) for root in roots if root not in self.definitions)
 
 
 class Code:
@@ -166,7 +149,7 @@ class Code:
         self._modules: dict[str, _Module | None] = {}
         self._parsed_files: dict[tuple[Path, int, int], _Module] = {}
         self._closures: dict[frozenset[Root], Closure] = {}
-        self._links: WeakKeyDictionary[Statement, _Links] = WeakKeyDictionary()
+        self._links: WeakKeyDictionary[Statement, tuple[set[str], list[Root]]] = WeakKeyDictionary()
 
     @cached_property
     def groups(self) -> Mapping[str, Mapping[str, Root]]:
@@ -200,8 +183,7 @@ class Code:
             return self._modules[name]
         if importer is None:
             # Read from the file that it was imported from.
-            path = source_file(name)
-            if path is None:
+            if (path := source_file(name)) is None:
                 return None
             depth = name.count(".") + (path.name == "__init__.py")
             return self._parsed(name, path, path.parents[depth])
@@ -229,19 +211,11 @@ class Code:
         # Not in the source if it is a name such as __name__ or __file__, which every module has.
         return name, first
 
-    def links(self, module: _Module, statement: Statement) -> _Links:
-        """Return where a statement of a module leads; computed once."""
-        if statement not in self._links:
-            self._links[statement] = self._linked(module, statement)
-        return self._links[statement]
-
-    def _linked(self, module: _Module, statement: Statement) -> _Links:
+    def links(self, module: _Module, statement: Statement) -> tuple[set[str], list[Root]]:
+        """Return what a statement adds to a digest, and the definitions that it leads to; computed once."""
+        if statement in self._links:
+            return self._links[statement]
         source = module.source
-        if statement.table:
-            package = source.name if source.is_package else source.name.rpartition(".")[0]
-            places = {name: place.partition(":") for name, place in statement.table.items()}
-            table = {name: (f"{package}.{place[0]}", place[2]) for name, place in places.items()}
-            return _Links(frozenset(), frozenset(), (), table)
         own = f"{source.name} {statement.digest}"
         lines, roots = {own}, set[Root]()
         for chain in statement.uses:
@@ -258,7 +232,8 @@ class Code:
             if _MODULE_IN_SUBPACKAGE.fullmatch(text) and self._is_own(text):
                 roots.update((name, None) for name in self._below(text))
             lines.update(f"{source.name} {item}" for item in data_files(module.path.parent, text))
-        return _Links(frozenset(lines), statement.texts, tuple(sorted(roots, key=str)))
+        self._links[statement] = lines, sorted(roots, key=str)
+        return self._links[statement]
 
     def resolve_targets(
         self, importer: _Module, targets: Iterable[Target], attributes: tuple[str, ...]
@@ -299,7 +274,5 @@ def own_code() -> Code:
 
 
 def _file(place: Path) -> Path | None:
-    for path in (place.with_name(place.name + ".py"), place / "__init__.py"):
-        if path.is_file():
-            return path
-    return None
+    paths = (place.with_name(place.name + ".py"), place / "__init__.py")
+    return next((path for path in paths if path.is_file()), None)

@@ -11,6 +11,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import Enum
 from functools import cache
 from importlib.util import find_spec
@@ -55,12 +56,10 @@ def source_file(module: str) -> Path | None:
 def module_file(module: str) -> Path | None:
     """Return the file that a module was, or would be, imported from; None if there is none."""
     file = getattr(sys.modules.get(module), "__file__", None)
-    if file is None and module not in sys.modules:
-        try:
+    if module not in sys.modules:
+        with suppress(ImportError, ValueError):
             spec = find_spec(module)
-        except (ImportError, ValueError):
-            spec = None
-        file = spec.origin if spec is not None and spec.has_location else None
+            file = spec.origin if spec is not None and spec.has_location else None
     return Path(file).resolve() if file else None
 
 

@@ -51,28 +51,30 @@ class Source:
     binds: dict[str, list[Statement]] = field(default_factory=dict)
     imports: dict[str, list[Target]] = field(default_factory=dict)
 
+    @property
+    def package(self) -> str:
+        """The package that relative names start from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
     @classmethod
     def parsed(cls, name: str, text: str, *, is_package: bool = False) -> Source:
         """Parse the text of a module with a dotted name; `SyntaxError` if it is not Python."""
         source = cls(name, is_package)
-        package = name if is_package else name.rpartition(".")[0]
         modules: set[str] = set()
         foreign: set[str] = set()
         for node in _statements(ast.parse(text)):
+            for item in ast.walk(node) if isinstance(node, _BLOCKS) else [node]:
+                if isinstance(item, ast.Import | ast.ImportFrom):
+                    _note_import(item, source.package, source.imports)
             if isinstance(node, ast.Import | ast.ImportFrom):
-                _note_import(node, package, source.imports)
-                if isinstance(node, ast.ImportFrom) and _is_foreign(node):
-                    foreign |= {alias.asname or alias.name for alias in node.names}
+                names = {alias.asname or alias.name.split(".")[0] for alias in node.names}
                 if isinstance(node, ast.Import):
-                    modules |= {alias.asname or alias.name.split(".")[0] for alias in node.names}
+                    modules |= names
+                elif _is_foreign(node):
+                    foreign |= names
                 continue
-            if isinstance(node, _BLOCKS):
-                for item in ast.walk(node):
-                    if isinstance(item, ast.Import | ast.ImportFrom):
-                        _note_import(item, package, source.imports)
-            statement = _Reader(package, source.imports).statement(
-                node, _has_side_effect(node, modules, foreign)
-            )
+            acts = _has_side_effect(node, modules, foreign)
+            statement = _Reader(source.package, source.imports).statement(node, acts)
             source.statements.append(statement)
             for bound in _bound((node,)):
                 source.binds.setdefault(bound, []).append(statement)
