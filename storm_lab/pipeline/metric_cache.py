@@ -98,6 +98,5 @@ def load_tables(folder: Path, names: Collection[str] | None = None) -> dict[str,
     except FileNotFoundError:
         return {}
     except _UNREADABLE:
-        pass
-    shutil.rmtree(folder, ignore_errors=True)
-    return {}
+        shutil.rmtree(folder, ignore_errors=True)
+        return {}

@@ -246,10 +246,8 @@ def _archive_options(java: JavaRuntime, *, write: bool = False) -> list[str]:
         return []
     if archive.exists():
         return [f"-XX:SharedArchiveFile={base}:{archive}" if base else f"-XX:SharedArchiveFile={archive}"]
-    if not write:
-        return []
     options = [f"-XX:SharedArchiveFile={base}"] if base else []
-    return [*options, f"-XX:ArchiveClassesAtExit={archive}"]
+    return [*options, f"-XX:ArchiveClassesAtExit={archive}"] if write else []
 
 
 def _archive_place(java: JavaRuntime) -> Path:

@@ -34,13 +34,11 @@ def stabilisation(series: DataFrame, stretches: DataFrame, value: str) -> DataFr
     late = F.col("t_s") >= F.col("to_s") - (F.col("to_s") - F.col("from_s")) / 3
     levels = inside.groupBy(*keys).agg(F.median(F.when(late, F.col("value"))).alias("level"))
     far = F.abs(F.col("value") - F.col("level")) > F.lit(TOLERANCE) * F.abs("level")
-    compared = inside.join(levels, keys).withColumn("far", far)
-    last_far = compared.groupBy(*keys, "level").agg(
-        F.max(F.when(F.col("far"), F.col("t_s"))).alias("last_far_s")
-    )
+    compared = inside.join(levels, keys)
+    last_far = compared.groupBy(*keys).agg(F.max(F.when(far, F.col("t_s"))).alias("last_far_s"))
     never_far, after_far = F.col("last_far_s").isNull(), F.col("t_s") > F.col("last_far_s")
     settled = F.col("level").isNotNull() & (never_far | after_far)
-    joined = compared.join(last_far.drop("level"), keys)
+    joined = compared.join(last_far, keys)
     return joined.groupBy(*keys, "level").agg(F.min(F.when(settled, F.col("t_s"))).alias("stable_s"))
 
 
@@ -61,14 +59,11 @@ def spikes(series: DataFrame, disturbances: DataFrame, value: str, bin_s: float)
     ended = rows.withColumn("end_s", F.col("t_s") + F.lit(bin_s))
     paired = ended.join(F.broadcast(disturbances.select("run", "event", "time_s")), "run")
     # Rounded, so that the order of addition does not affect the result.
-    early = F.when(
-        (F.col("end_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S), F.col("value")
-    )
+    before = (F.col("end_s") <= F.col("time_s")) & (F.col("t_s") >= F.col("time_s") - BEFORE_S)
     late = (F.col("end_s") > F.col("time_s")) & (F.col("t_s") <= F.col("time_s") + AFTER_S)
     peak = F.max(F.when(late, F.struct(F.col("value"), (-F.col("t_s")).alias("minus_t")))).alias("peak")
-    found = paired.groupBy("run", "topology", "event", "time_s").agg(
-        F.round(F.mean(early), 9).alias("before"), peak
-    )
+    level = F.round(F.mean(F.when(before, F.col("value"))), 9).alias("before")
+    found = paired.groupBy("run", "topology", "event", "time_s").agg(level, peak)
     ratio = F.try_divide(F.col("peak.value"), F.col("before"))
     return found.where("peak is not null").select(
         "run", "topology", "event", "time_s", "before",
@@ -115,6 +110,5 @@ def degradation(seconds: DataFrame, smooth: DataFrame) -> DataFrame:
     # With the margin, a second exactly at a level counts, however the mean was rounded.
     limit = F.col("smooth_per_s") * (1 - F.col("level") / 100) * (1 + 1e-9)
     below = F.when(F.col("acked_per_s") <= limit, integer_ns("width_s")).otherwise(0)
-    return rows.groupBy("run", "topology", "level", "smooth_per_s").agg(
-        (F.sum(below) / NS).alias("degraded_s")
-    )
+    keys = ("run", "topology", "level", "smooth_per_s")
+    return rows.groupBy(*keys).agg((F.sum(below) / NS).alias("degraded_s"))

@@ -56,20 +56,14 @@ def steady_traffic_share(traffic: DataFrame, runs: DataFrame) -> DataFrame:
         locality: F.when(F.col("locality") == locality, F.col("tuples")).otherwise(0)
         for locality in LOCALITIES
     }
-    summed = (
-        after_warm_up(traffic, runs, "start_ns")
-        .groupBy("run", "topology")
-        .agg(
-            stable_sum("tuples").alias("tuples"),
-            *(stable_sum(part).alias(locality) for locality, part in parts.items()),
-        )
-    )
-    return summed.where("tuples > 0").withColumns(
-        {
-            "inter_node_share": (F.col("rack") + F.col("cluster")) / F.col("tuples"),
-            "inter_process_share": F.col("node") / F.col("tuples"),
-        }
-    )
+    sent = after_warm_up(traffic, runs, "start_ns").groupBy("run", "topology")
+    amounts = {"tuples": F.col("tuples"), **parts}
+    summed = sent.agg(*(stable_sum(amount).alias(name) for name, amount in amounts.items()))
+    shares = {
+        "inter_node_share": (F.col("rack") + F.col("cluster")) / F.col("tuples"),
+        "inter_process_share": F.col("node") / F.col("tuples"),
+    }
+    return summed.where("tuples > 0").withColumns(shares)
 
 
 def _by_executor(pairs: DataFrame, placements: DataFrame, end: str) -> DataFrame:

@@ -6,7 +6,7 @@ as a line of text, so that nothing is imported before the first of them is shown
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple
@@ -48,20 +48,15 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]], caption: str =
 def _topology(topology: Topology) -> Shown:
     ackers = "the version's own number of" if topology.ackers is None else str(topology.ackers)
     line = f"{topology.name or topology.id}: {topology.workers} workers, {ackers} ackers"
-    rows = [
-        (
-            component.id,
-            "spout" if component.is_spout else "bolt",
-            component.executors,
-            component.task_count,
-            ", ".join(
-                f"{each.source}/{each.stream} {each.grouping.value}"
-                + (f"({', '.join(each.fields)})" if each.fields else "")
-                for each in component.inputs
-            ),
+    rows = []
+    for component in topology.components:
+        inputs = ", ".join(
+            f"{each.source}/{each.stream} {each.grouping.value}"
+            + (f"({', '.join(each.fields)})" if each.fields else "")
+            for each in component.inputs
         )
-        for component in topology.components
-    ]
+        kind = "spout" if component.is_spout else "bolt"
+        rows.append((component.id, kind, component.executors, component.task_count, inputs))
     head = ("component", "kind", "executors", "tasks", "subscribes to")
     return Shown(line, topology_svg(topology) + _table(head, rows, line))
 
@@ -122,18 +117,10 @@ def _depths(topology: Topology) -> dict[str, int]:
 
 def _cluster(cluster: Cluster) -> Shown:
     line = f"{len(cluster.nodes)} nodes in {len(cluster.racks)} racks"
-    rows = [
-        (
-            node.id,
-            node.rack,
-            node.cores,
-            number(node.core_mhz),
-            number(node.memory_mb),
-            number(node.nic_mbps),
-            len(node.ports),
-        )
-        for node in cluster.nodes
-    ]
+    rows = []
+    for node in cluster.nodes:
+        sizes = map(number, (node.core_mhz, node.memory_mb, node.nic_mbps))
+        rows.append((node.id, node.rack, node.cores, *sizes, len(node.ports)))
     head = ("node", "rack", "cores", "MHz", "memory, MB", "network, Mbit/s", "slots")
     return Shown(line, _table(head, rows, line))
 
@@ -144,7 +131,7 @@ def _assignment(assignment: Assignment) -> Shown:
     nodes = len(assignment.nodes_used())
     line = f"{len(assignment.slots)} executors in {len(workers)} workers on {nodes} nodes"
     rows = [
-        (slot.node, slot.port, len(executors), ", ".join(str(executor) for executor in executors))
+        (slot.node, slot.port, len(executors), ", ".join(map(str, executors)))
         for slot, executors in sorted(workers.items())
     ]
     return Shown(line, _table(("node", "port", "executors", "which"), rows, line))
@@ -158,8 +145,7 @@ def _result(result: SchedulingResult) -> Shown:
         for topology, each in result.status.items()
     ]
     html = _table(("topology", "status", "says"), status) + assignment.html
-    if result.decisions:
-        html += _decisions_html(result.decisions)
+    html += _decisions_html(result.decisions) if result.decisions else ""
     return Shown("; ".join([*messages, assignment.line]), html)
 
 
@@ -207,16 +193,12 @@ def _league(league: Any) -> Shown:
         for each in league.entrants
     ]
     entrants = _table(("entrant", "scheduler", "plays"), rows, line)
-    return Shown(line, entrants + _parameters_html(league.parameters))
+    return Shown(line, entrants + _table(("parameter", "value"), league.parameters.items()))
 
 
 def _study(study: Any) -> Shown:
     line = f"{study.experiment.slug}: {study.experiment.title} ({study.experiment.paper})"
-    return Shown(line, f"<p>{escape(line)}</p>" + _parameters_html(study.parameters))
-
-
-def _parameters_html(parameters: Mapping[str, object]) -> str:
-    return _table(("parameter", "value"), parameters.items())
+    return Shown(line, f"<p>{escape(line)}</p>" + _table(("parameter", "value"), study.parameters.items()))
 
 
 def _run(run: Any) -> Shown:

@@ -65,23 +65,21 @@ def page_files() -> dict[str, str]:
 
 
 def _title(notebook: nbformat.NotebookNode) -> str:
-    for cell in notebook.cells:
-        found = re.search(r"^# +(.+)$", cell.source, re.MULTILINE) if cell.cell_type == "markdown" else None
-        if found:
-            return found[1].strip()
-    return ""
+    texts = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    found = re.search(r"^# +(.+)$", texts, re.MULTILINE)
+    return found[1].strip() if found else ""
 
 
 def _cell(cell: nbformat.NotebookNode, title: str, figures: str) -> dict[str, Any]:
     if cell.cell_type != "code":
         return {"kind": "text", "html": _markdown(cell.source)}
-    lines = cell.source.count("\n") + 1
+    lines, tags = cell.source.count("\n") + 1, cell.metadata.get("tags", [])
     return {
         "kind": "code",
         "html": _code(cell.source),
         "lines": lines,
-        "folded": lines >= LONG or "prose" in cell.metadata.get("tags", []),
-        "injected": "injected-parameters" in cell.metadata.get("tags", []),
+        "folded": lines >= LONG or "prose" in tags,
+        "injected": "injected-parameters" in tags,
         "outputs": [_output(output, title, figures) for output in cell.get("outputs", [])],
     }
 
@@ -94,12 +92,11 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
     data: Mapping[str, str] = output.data
     if "image/png" in data:
         about = output.metadata.get("image/png", {})
+        file = str(about.get("file", ""))
         return {
             "kind": "picture",
-            "address": figures + about["file"]
-            if about.get("file")
-            else _PIXEL + "".join(data["image/png"].split()),
-            "name": str(about.get("file", "")).removesuffix(".svg"),
+            "address": figures + file if file else _PIXEL + "".join(data["image/png"].split()),
+            "name": file.removesuffix(".svg"),
             "alt": str(about.get("alt") or f"A figure of the notebook {title}"),
             "width": str(about.get("width", "")),
             "height": str(about.get("height", "")),

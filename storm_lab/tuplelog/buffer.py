@@ -26,9 +26,7 @@ class Coded:
 
 
 Column = NDArray[np.generic] | Coded | Sequence[str]
-"""Column types that a caller may pass: numbers as an array; names as `Coded` or, for short tables, as a list
-of strings.
-"""
+"""What a caller may pass: numbers as an array; names as `Coded` or, if they are few, a list of strings."""
 
 
 class TableBuffer:

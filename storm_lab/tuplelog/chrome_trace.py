@@ -44,9 +44,8 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
     """
     for field, value in (("--from", from_s), ("--to", from_s if to_s is None else to_s)):
         if not 0 <= value <= _MAX_TIME_S:
-            raise UserError(
-                "is not a valid time", field=field, value=value, remedy=f"give 0 to {_MAX_TIME_S:.0f} s"
-            )
+            remedy = f"give 0 to {_MAX_TIME_S:.0f} s"
+            raise UserError("is not a valid time", field=field, value=value, remedy=remedy)
     if to_s is not None and to_s < from_s:
         message = f"it is before --from = {from_s:g}"
         raise UserError(message, field="--to", value=to_s, remedy="give a time after --from")
@@ -55,12 +54,11 @@ def write_chrome_trace(run: Run, path: Path, *, from_s: float = 0.0, to_s: float
     inside = (pc.field("end_ns") > start_ns) & (pc.field("start_ns") < end_ns)
     executions = pq.read_table(run.path("executions"), filters=inside)
     if not 0 < executions.num_rows <= MAX_EVENTS:
-        raise UserError(
-            f"has {executions.num_rows} executions between these times, but 1 to {MAX_EVENTS} can be shown",
-            field="run",
-            value=run.run,
-            remedy="choose other times with --from and --to",
+        message = (
+            f"has {executions.num_rows} executions between these times, but 1 to {MAX_EVENTS} can be shown"
         )
+        remedy = "choose other times with --from and --to"
+        raise UserError(message, field="run", value=run.run, remedy=remedy)
     remedy = "name a file in a folder that you may write to"
     if not path.name:
         raise UserError("this is not a file name", field="file", value=str(path), remedy=remedy)

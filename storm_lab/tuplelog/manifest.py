@@ -36,11 +36,8 @@ class RunIdentity:
     ``parameters`` are JSON scalars by name. ``inputs`` maps the name of each input file or trace to its
     digest. ``sample_every`` = k means that the executions of one root tuple in k are logged; every other
     table is complete. ``runtime`` says what played the run: the emulator, or real Storm (``live``), which
-    plays the same run a little differently each time.
-
-    Raises:
-        ValueError: a parameter is not a finite JSON scalar, ``sample_every`` is below 1, or the runtime is
-            unknown.
+    plays the same run a little differently each time. Raises `ValueError` if a parameter is not a finite JSON
+    scalar, ``sample_every`` is below 1, or the runtime is unknown.
     """
 
     experiment: str
@@ -69,7 +66,7 @@ class RunIdentity:
     @property
     def run(self) -> str:
         """Sixteen hexadecimal digits that name the run and, by convention, its folder."""
-        return hashlib.sha256(canonical_json(self._fields()).encode()).hexdigest()[:16]
+        return checksum_of(self._fields())[:16]
 
     @property
     def run_key(self) -> int:
@@ -136,7 +133,8 @@ class Manifest:
         try:
             document = dict(json.loads(text))
             checksum = document.pop("checksum")
-            named: dict[str, Any] = {name: _text(document, name) for name in _TEXTS}
+            texts = ("experiment", "variant", "storm_version", "code_digest", "lock_digest")
+            named: dict[str, Any] = {name: _text(document, name) for name in texts}
             named |= {name: int(document[name]) for name in ("seed", "sample_every", "schema_version")}
             identity = RunIdentity(
                 **named,
@@ -167,12 +165,10 @@ class Manifest:
         return manifest
 
 
-_TEXTS = ("experiment", "variant", "storm_version", "code_digest", "lock_digest")
-
-
 def checksum_of(fields: Mapping[str, Any]) -> str:
-    """Return the SHA-256 over all other fields; the run's name covers only the fields of its identity."""
-    return hashlib.sha256(canonical_json(fields).encode()).hexdigest()
+    """Return the SHA-256 of fields as the unique JSON text of them; `ValueError` on NaN and infinities."""
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_sha256(path: Path) -> str:
@@ -188,11 +184,6 @@ def schema_version_of(text: str) -> int | None:
     except (ValueError, KeyError, TypeError):
         return None
     return version if isinstance(version, int) else None
-
-
-def canonical_json(fields: Mapping[str, Any]) -> str:
-    """Return the unique JSON text of ``fields``, for digests; raise `ValueError` on NaN and infinities."""
-    return json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -81,11 +81,8 @@ def open_run(folder: Path | str, *, verify: bool = False) -> Run:
     """Check a run folder and return its run.
 
     The manifest, its schema version, and the presence, size, columns, row count and ownership of every table
-    are checked. With ``verify``, the SHA-256 of every file is checked as well, which reads all files.
-
-    Raises:
-        RunRefused: a check fails.
-        UserError: ``folder`` is not a path.
+    are checked. With ``verify``, the SHA-256 of every file is checked as well, which reads all files. Raises
+    `RunRefused` if a check fails, and `UserError` if ``folder`` is not a path.
     """
     if not isinstance(folder, str | os.PathLike):
         raise UserError(

@@ -50,8 +50,7 @@ class RunWriter:
         self.folder = folder
         self.identity = identity
         self._partial = folder.parent / f"{_PARTIAL}{folder.name}-{os.getpid()}"
-        self._files: dict[str, _TableFile] = {}
-        self._buffers: dict[str, TableBuffer] = {}
+        self._tables: dict[str, _TableFile] = {}
         self._finished = False
 
     def __enter__(self) -> RunWriter:
@@ -60,9 +59,8 @@ class RunWriter:
             remove_leftovers(self.folder)
             self._partial.mkdir()
         for name, schema in tables_of(self.identity.runtime).items():
-            file = _TableFile(self._partial / f"{name}.parquet", schema)
-            self._files[name] = file
-            self._buffers[name] = TableBuffer(name, schema, self.identity.run_key, file.write)
+            path = self._partial / f"{name}.parquet"
+            self._tables[name] = _TableFile(path, schema, self.identity.run_key)
         return self
 
     def append(self, table: str, columns: Mapping[str, Column]) -> None:
@@ -72,7 +70,7 @@ class RunWriter:
         the schema.
         """
         with _disk(self.folder):
-            self._buffers[table].append(columns)
+            self._tables[table].buffer.append(columns)
 
     def finish(
         self,
@@ -91,10 +89,9 @@ class RunWriter:
             # One table is synced to disk while the next is encoded.
             with ThreadPoolExecutor(1) as disk:
                 syncs = []
-                for name, file in self._files.items():
-                    self._buffers[name].drain()
-                    facts[name] = file.close()
-                    syncs.append(disk.submit(file.sync))
+                for name, table in self._tables.items():
+                    facts[name] = table.close()
+                    syncs.append(disk.submit(table.sync))
                 manifest = Manifest(
                     self.identity, duration_ns, warm_up_ns, status, reason, facts, dict(conditions or {})
                 )
@@ -109,8 +106,8 @@ class RunWriter:
         return manifest
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        for file in self._files.values():
-            file.abandon()
+        for table in self._tables.values():
+            table.abandon()
         if not self._finished:
             shutil.rmtree(self._partial, ignore_errors=True)
 
@@ -128,12 +125,13 @@ class RunWriter:
 
 
 class _TableFile:
-    """One Parquet file, opened with the first row group."""
+    """One Parquet file, opened with the first row group, and the buffer that fills it."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
+    def __init__(self, path: Path, schema: pa.Schema, run_key: int) -> None:
         self._path = path
         self._schema = schema
         self._rows = 0
+        self.buffer = TableBuffer(path.stem, schema, run_key, self._write)
 
     @cached_property
     def _parquet(self) -> pq.ParquetWriter:
@@ -148,11 +146,12 @@ class _TableFile:
             write_statistics=integers,
         )
 
-    def write(self, batch: pa.Table) -> None:
+    def _write(self, batch: pa.Table) -> None:
         self._parquet.write_table(batch, row_group_size=batch.num_rows)
         self._rows += batch.num_rows
 
     def close(self) -> TableFacts:
+        self.buffer.drain()
         self._parquet.close()
         return TableFacts(self._rows, self._path.stat().st_size, file_sha256(self._path))
 
