@@ -22,6 +22,8 @@ _PLACE = re.compile(r"\w+(\.\w+)*:\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _BLOCKS = (ast.If, ast.Try, ast.With, ast.For, ast.While)
+_KNOWN = {*sys.stdlib_module_names, "storm_lab"}
+"""Packages whose decorators only change what they decorate; those of others may keep it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ class Source:
                 names = {alias.asname or alias.name.split(".")[0] for alias in node.names}
                 if isinstance(node, ast.Import):
                     modules |= names
-                elif _is_foreign(node):
+                elif not node.level and (node.module or "").split(".")[0] not in _KNOWN:
                     foreign |= names
                 continue
             acts = _has_side_effect(node, modules, foreign)
@@ -115,11 +117,6 @@ def _is_text(node: ast.AST) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
-
-
-def _is_foreign(node: ast.ImportFrom) -> bool:
-    first = (node.module or "").split(".")[0]
-    return not node.level and first not in sys.stdlib_module_names and first != "storm_lab"
 
 
 def _has_side_effect(node: ast.stmt, imported: set[str], foreign: set[str]) -> bool:

@@ -40,12 +40,9 @@ def execution_times(executions: DataFrame, placements: DataFrame, bin_s: float) 
             F.max(wait).alias("wait_max_ns"),
         )
     )
-    grouped = (
-        _with_names(by_task, placements)
-        .groupBy("run", "topology", "component", "bin_ns")
-        .agg(*sums("executions", "wait_ns", "execute_ns"), F.max("wait_max_ns").alias("wait_max_ns"))
-    )
-    return grouped.select(
+    keys = ("run", "topology", "component", "bin_ns")
+    amounts = (*sums("executions", "wait_ns", "execute_ns"), F.max("wait_max_ns").alias("wait_max_ns"))
+    return _with_names(by_task, placements).groupBy(*keys).agg(*amounts).select(
         "run", "topology", "component", (F.col("bin_ns") / NS).alias("t_s"), "executions",
         (F.col("wait_ns") / F.col("executions") / _MS).alias("wait_mean_ms"),
         (F.col("execute_ns") / F.col("executions") / _MS).alias("execute_mean_ms"),

@@ -51,10 +51,7 @@ def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
 
 
 def is_complete_run(folder: Path, *, verify: bool = False) -> bool:
-    """Return whether a folder holds a complete run of this schema.
-
-    ``verify`` reads every byte of it, as is done before a run is reused.
-    """
+    """Return whether a folder holds a complete run of this schema; ``verify`` reads every byte of it."""
     return _refusal(folder, verify=verify) is None
 
 

@@ -30,21 +30,15 @@ def emulate(description: EmulationSpec, writer: RunWriter, advance: Advance) -> 
     from storm_lab.emulator.emulation import Emulation
 
     outcome = Emulation(description).run(writer, lambda done, total: advance(done / total))
+    warm_up_ns, moved_ns = round(description.warm_up_s * NS_PER_S), last_move(outcome.decisions)
+    if description.settle_s is not None and moved_ns is not None:
+        warm_up_ns = max(warm_up_ns, moved_ns + round(description.settle_s * NS_PER_S))
     writer.finish(
         duration_ns=outcome.duration_ns,
-        warm_up_ns=_warm_up_ns(description, outcome.decisions),
+        warm_up_ns=warm_up_ns,
         status=Status.STOPPED if outcome.stopped else Status.COMPLETE,
         reason=outcome.stopped,
     )
-
-
-def _warm_up_ns(spec: EmulationSpec, decisions: Sequence[Decision]) -> int:
-    """Return when the steady state of a run begins; ``decisions`` are those of the complete run."""
-    least_ns = round(spec.warm_up_s * NS_PER_S)
-    moved_ns = last_move(decisions)
-    if spec.settle_s is None or moved_ns is None:
-        return least_ns
-    return max(least_ns, moved_ns + round(spec.settle_s * NS_PER_S))
 
 
 def last_move(decisions: Sequence[Decision]) -> int | None:

@@ -96,11 +96,8 @@ def reproduce(
     """
     writable_reports()
     notebooks = [notebook_job(study) for study in studies]
-    stale = [
-        place
-        for place, (study, notebook) in enumerate(zip(studies, notebooks, strict=True))
-        if fresh or not _has_current_results(study, notebook)
-    ]
+    pairs = enumerate(zip(studies, notebooks, strict=True))
+    stale = [place for place, pair in pairs if fresh or not _has_current_results(*pair)]
     for place in stale:
         for made in ("figures", "documents", "verdicts"):
             shutil.rmtree(studies[place].workspace / made, ignore_errors=True)
@@ -156,21 +153,15 @@ def costs_together(studies: Sequence[Study]) -> tuple[Cost, ...]:
         own = len(keys - played) / len(keys) if keys else 1.0
         played |= keys
         if cost := known.get(study.experiment.slug):
-            found.append(
-                Cost(cost.emulation_s * own, cost.metrics_s * own, cost.notebook_s, cost.disk_mb * own)
-            )
+            emulation_s, metrics_s, disk_mb = cost.emulation_s * own, cost.metrics_s * own, cost.disk_mb * own
+            found.append(Cost(emulation_s, metrics_s, cost.notebook_s, disk_mb))
     return tuple(found)
 
 
 def longest_first(studies: Sequence[Study], places: Sequence[int]) -> list[int]:
     """Sort the studies so that no core waits at the end for a long notebook that began last."""
-    costs = expected_costs()
-
-    def seconds(place: int) -> float:
-        cost = costs.get(studies[place].experiment.slug)
-        return cost.notebook_s if cost else 0.0
-
-    return sorted(places, key=seconds, reverse=True)
+    seconds = {slug: cost.notebook_s for slug, cost in expected_costs().items()}
+    return sorted(places, key=lambda place: seconds.get(studies[place].experiment.slug, 0.0), reverse=True)
 
 
 def notebook_job(study: Study) -> NotebookJob:

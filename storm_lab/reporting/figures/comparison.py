@@ -45,8 +45,10 @@ def comparison(
                 if of_column == column and variant in rows:
                     at = rows.index(variant)
                     draw_printed(axes[place], number, between=(at - 0.36, at + 0.36), upright=True)
-            if bounded:
-                _bound(axes[place], results[column].dropna())
+            values = results[column].dropna()
+            if bounded and (reach := WIDEST * float(values.abs().max())) > 0:
+                low, high = axes[place].get_xlim()
+                axes[place].set_xlim(max(low, 0.0 if values.min() >= 0 else -reach), min(high, reach))
             axes[place].set(xlabel=label, ylabel="")
             style.few_ticks(axes[place].xaxis, 5 if len(metrics) > 1 else 8)
         note = about.line("dots: seeds, bar: mean and 95 % interval")
@@ -75,11 +77,3 @@ def _draw(axes: Axes, results: pd.DataFrame, rows: Sequence[str], column: str, b
     # Without room, the dots of the largest value would be cut at the frame.
     axes.set_xlim(low, high + 0.04 * (high - low))
     axes.grid(axis="y", visible=False)
-
-
-def _bound(axes: Axes, values: pd.Series[float]) -> None:
-    """Cut off intervals at the frame."""
-    reach = WIDEST * float(values.abs().max()) if len(values) else 0.0
-    if reach:
-        low, high = axes.get_xlim()
-        axes.set_xlim(max(low, 0.0 if values.min() >= 0 else -reach), min(high, reach))

@@ -46,9 +46,8 @@ def degradation_levels(
         # Last, because they keep the limits that the axis has then.
         for number, between in marks:
             draw_printed(axes, number, between=between)
-        axes.set_xticks(
-            range(len(levels)), [f"{level} %" if level < 100 else "standstill" for level in levels]
-        )
+        names = [f"{level} %" if level < 100 else "standstill" for level in levels]
+        axes.set_xticks(range(len(levels)), names)
         axes.set_xlabel("throughput below the smooth mean by at least")
         axes.set_ylabel("seconds of the run")
         axes.grid(axis="x", visible=False)

@@ -93,7 +93,10 @@ def dependence(
             if named_ticks:
                 axes.set_xticks(list(named_ticks), list(named_ticks.values()))
             for text, height in (reference or {}).items():
-                _draw_reference(axes, text if axes is panels[0] else "", height)
+                low, high = sorted(axes.get_ylim())
+                if not low <= height <= high:
+                    axes.set_ylim(min(low, height), max(high, height + 0.08 * (max(high, height) - low)))
+                style.reference_line(axes, text if axes is panels[0] else "", height, zorder=1.5)
             _draw_printed(axes, (printed or {}).get(column, ()), points[x])
             for number in printed_across:
                 draw_printed(axes, number, upright=True)
@@ -154,13 +157,6 @@ def _scale(axes: Axes, across: Scale, up: Scale) -> None:
         # The room above was chosen for the span of the values, which is larger from 0 on.
         high *= 1.05
     axes.set_ylim(min(0.0, low) if up.low is None else up.low, high if up.high is None else up.high)
-
-
-def _draw_reference(axes: Axes, text: str, height: float) -> None:
-    low, high = sorted(axes.get_ylim())
-    if not low <= height <= high:
-        axes.set_ylim(min(low, height), max(high, height + 0.08 * (max(high, height) - low)))
-    style.reference_line(axes, text, height, zorder=1.5)
 
 
 def _draw_printed(

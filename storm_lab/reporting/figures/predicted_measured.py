@@ -35,9 +35,8 @@ def predicted_measured(
     ``results`` has columns measure, half, measured, low, high and predicted; rows without a measured or
     predicted value are left out. ``panels`` is name -> the measures that are drawn together, and their unit.
     """
-    style.need(
-        results, ["measure", "half", "measured", "low", "high", "predicted"], "scenes with their measures"
-    )
+    columns = ["measure", "half", "measured", "low", "high", "predicted"]
+    style.need(results, columns, "scenes with their measures")
     with style.house_style():
         rows = -(-len(panels) // 2)
         figure = style.new_figure(0.7 + 3.6 * rows)
@@ -53,14 +52,12 @@ def predicted_measured(
 
 
 def _handles() -> dict[str, object]:
-    marks: dict[str, object] = {
-        half: Line2D([], [], linestyle="", markersize=5, **options) for half, options in _MARKERS.items()
-    }
-    bands = {
-        f"factor {factor:g}": Patch(color=style.MUTED, alpha=alpha, linewidth=0)
-        for factor, alpha in _BANDS.items()
-    }
-    return {**marks, **bands}
+    handles: dict[str, object] = {}
+    for half, options in _MARKERS.items():
+        handles[half] = Line2D([], [], linestyle="", markersize=5, **options)
+    for factor, alpha in _BANDS.items():
+        handles[f"factor {factor:g}"] = Patch(color=style.MUTED, alpha=alpha, linewidth=0)
+    return handles
 
 
 def _draw(axes: Axes, drawn: pd.DataFrame) -> None:
