@@ -173,12 +173,8 @@ def _check_names(names: Iterable[str]) -> None:
 
 def _run_frame(runs: Sequence[Run]) -> pd.DataFrame:
     rows = [
-        {
-            "experiment": of.experiment,
-            "variant": of.variant,
-            "seed": of.seed,
-            "run": of.run,
-            "storm_version": of.storm_version,
+        {name: getattr(of, name) for name in ("experiment", "variant", "seed", "run", "storm_version")}
+        | {
             "duration_s": manifest.duration_ns / 1e9,
             "warm_up_s": manifest.warm_up_ns / 1e9,
             "sample_every": of.sample_every,

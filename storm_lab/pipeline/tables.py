@@ -63,22 +63,15 @@ class Logs:
             topologies = sorted(run.names("placements", "topology"))
             if manifest.tables["roots"].rows and not topologies:
                 raise ValueError(f"run {run.run}: root tuples, but no executor was ever placed")
-            times = {"duration_ns": manifest.duration_ns, "warm_up_ns": manifest.warm_up_ns}
-            facts.append(
-                {
-                    "run": identity.run_key,
-                    "name": run.run,
-                    "experiment": identity.experiment,
-                    "variant": identity.variant,
-                    "seed": identity.seed,
-                    **times,
-                    "sample_every": identity.sample_every,
-                    "first_scope": len(scopes),
-                    "topologies": topologies,
-                }
-            )
+            common = {"run": identity.run_key}
+            common |= {name: getattr(manifest, name) for name in ("duration_ns", "warm_up_ns")}
+            named = {
+                name: getattr(identity, name) for name in ("experiment", "variant", "seed", "sample_every")
+            }
+            places = {"first_scope": len(scopes), "topologies": topologies}
+            facts.append({"name": run.run, **common, **named, **places})
             scopes += [
-                {"run": identity.run_key, "topology": topology, "scope": number, **times}
+                {"topology": topology, "scope": number, **common}
                 for number, topology in enumerate(topologies, len(scopes))
             ]
         # Frames from Arrow tables are part of the plan; with Python rows every use of them would be a job.

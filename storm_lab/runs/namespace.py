@@ -56,10 +56,8 @@ def check_notebook(
     cell that papermill injects. ``namespace`` is ``globals()``. Names that are not parameters are removed
     from it, so that the error does not come back once the user has deleted their line.
     """
-    declared = [
-        Parameter(name, tuple(value) if isinstance(value, list) else value, "")
-        for name, value in defaults.items()
-    ]
+    plain = {name: tuple(value) if isinstance(value, list) else value for name, value in defaults.items()}
+    declared = [Parameter(name, value, "") for name, value in plain.items()]
     given = set(defaults)
     for cell in namespace.get("In", ()):
         names = _assigned([cell])

@@ -161,8 +161,7 @@ def machine_traces(notebook: nbformat.NotebookNode) -> list[str]:
     signs = {str(project_root()), tempfile.gettempdir() + "/", str(Path.home()) + "/"}
     signs |= {f"/{getpass.getuser()}/"} if os.name == "posix" else set()
     # A host name without a domain may be an ordinary word.
-    host = socket.gethostname()
-    signs |= {host} if "." in host else set()
+    signs |= {host for host in [socket.gethostname()] if "." in host}
     signs -= {"", "/"}
     texts: list[str] = []
     for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):

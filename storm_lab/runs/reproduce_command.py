@@ -139,13 +139,8 @@ def _print_verdicts(chosen: Sequence[Study]) -> None:
 
 def _run_rows(played: Sequence[PlayedRun]) -> list[dict[str, object]]:
     return [
-        {
-            "experiment": run.spec.experiment,
-            "variant": run.spec.variant,
-            "seed": run.spec.seed,
-            "folder": str(run.folder),
-            "reused": run.reused,
-        }
+        {name: getattr(run.spec, name) for name in ("experiment", "variant", "seed")}
+        | {"folder": str(run.folder), "reused": run.reused}
         for run in played
     ]
 

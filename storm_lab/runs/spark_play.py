@@ -52,15 +52,13 @@ def play_on_spark(
     folders = [run_folder(spec, home) for spec, _ in tasks]
     with _watched(folders, show_progress):
         reasons = _job(tasks, home, spark)
-    failed = []
-    for task, folder in zip(tasks, folders, strict=True):
-        spec, identity = task
-        reason = reasons[identity.run]
-        if not reason and not is_complete_run(folder):
-            reason = f"run {spec} was played, but is missing from {home}: all machines must share this folder"
-        if reason:
-            failed.append((task, reason))
-    return failed
+    for (spec, identity), folder in zip(tasks, folders, strict=True):
+        if not reasons[identity.run] and not is_complete_run(folder):
+            missing = (
+                f"run {spec} was played, but is missing from {home}: all machines must share this folder"
+            )
+            reasons[identity.run] = missing
+    return [(task, reasons[task[1].run]) for task in tasks if reasons[task[1].run]]
 
 
 def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
@@ -117,11 +115,8 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Function of a Spark task: plays the runs of its partition on a machine of the cluster."""
     for batch in batches:
-        errors = [
-            _error(pickle.loads(task), Path(home))
-            for task, home in zip(batch["task"], batch["home"], strict=True)
-        ]
-        yield pd.DataFrame({"run": batch["run"], "error": errors})
+        pairs = zip(map(pickle.loads, batch["task"]), map(Path, batch["home"]), strict=True)
+        yield pd.DataFrame({"run": batch["run"], "error": [_error(*pair) for pair in pairs]})
 
 
 def _error(task: Task, home: Path) -> str:

@@ -78,9 +78,8 @@ def claim_distances(verdicts: Sequence[Verdict]) -> Figure | None:
         axes.set_ylim(len(rows) - 0.4, -0.6)
         axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=8.5)
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-        axes.xaxis.set_major_formatter(
-            FuncFormatter(lambda share, _: f"{100 * share:+.0f} %" if share else "0")
-        )
+        percent = FuncFormatter(lambda share, _: f"{100 * share:+.0f} %" if share else "0")
+        axes.xaxis.set_major_formatter(percent)
         axes.set_xlabel("distance from the printed value")
         axes.grid(axis="y", visible=False)
         labels = [

@@ -54,10 +54,8 @@ def critical_difference(
         for row, group in enumerate(groups):
             ends = [mean_ranks[name] for name in group]
             level = -(0.45 + 0.7 * row)
-            axes.plot(
-                [min(ends) - 0.04, max(ends) + 0.04], [level, level], color=LINES[0], linewidth=3.2,
-                solid_capstyle="butt",
-            )  # fmt: skip
+            span = [min(ends) - 0.04, max(ends) + 0.04]
+            axes.plot(span, [level, level], color=LINES[0], linewidth=3.2, solid_capstyle="butt")
         foot = f"mean rank over {instances} instances, 1 is best"
         if difference is not None:
             axes.plot([1, 1 + difference], [1.5, 1.5], color=INK, linewidth=1.4)

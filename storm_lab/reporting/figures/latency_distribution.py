@@ -34,9 +34,8 @@ def latency_distribution(
         figure = style.new_figure(0.9 + 1.25 * len(variants))
         axes = figure.subplots(len(variants), 1, sharex=True, squeeze=False)[:, 0]
         for place, (label, variant) in enumerate(variants.items()):
-            _draw_cells(
-                axes[place], cells[cells["variant"] == variant], style.LINES[place % len(style.LINES)]
-            )
+            colour = style.LINES[place % len(style.LINES)]
+            _draw_cells(axes[place], cells[cells["variant"] == variant], colour)
             marks = percentiles[percentiles["variant"] == variant][list(columns)].mean()
             _draw_percentiles(axes[place], {name: float(marks[column]) for column, name in columns.items()})
             axes[place].set(title=label, ylabel="share of\ntuples, %")

@@ -27,15 +27,13 @@ def nodes_by_gamma(
     with house_style():
         figure = new_figure(3.0)
         axes = figure.subplots(1, len(measured.columns), sharey=True, squeeze=False)[0]
-        for place, topology in enumerate(measured.columns):
-            axis = axes[place]
+        for axis, topology in zip(axes, measured.columns, strict=True):
             axis.plot(measured.index, measured[topology], drawstyle="steps-post", color=LINES[0])
-            axis.set(
-                title=str(topology), xlabel="gamma", ylabel="" if place else "nodes in use", ylim=(0, None)
-            )
+            axis.set(title=str(topology), xlabel="gamma", ylim=(0, None))
             for (of_topology, gamma), number in printed.items():
                 if of_topology == topology:
                     draw_printed(axis, number, between=(gamma - _HALF, gamma + _HALF), colour=LINES[1])
             axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes[0].set_ylabel("nodes in use")
         finish(figure, title, "the same for every seed", printed=True)
     return figure

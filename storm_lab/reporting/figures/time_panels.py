@@ -54,15 +54,12 @@ def time_panels(
         ends_s: ends of the time axis in seconds; those of the data by default.
         x_label: label of the time axis, without unit.
     """
-    style.need(
-        series, ["t_s", *(each.column for each in quantities), *([line] if line else [])], "values over time"
-    )
+    columns = ["t_s", *(each.column for each in quantities), *([line] if line else [])]
+    style.need(series, columns, "values over time")
     names = list(dict.fromkeys(series[line])) if line else [""]
     unit = 60.0 if minutes else 1.0
-    first, last = (
-        float(given if given is not None else edge)
-        for given, edge in zip(ends_s, (series["t_s"].min(), series["t_s"].max()), strict=True)
-    )
+    edges = (series["t_s"].min(), series["t_s"].max())
+    first, last = (float(edge if end is None else end) for end, edge in zip(ends_s, edges, strict=True))
     with style.house_style():
         figure = style.new_figure(1.0 + 1.75 * len(quantities) + (0.25 if line else 0.0))
         panels = figure.subplots(len(quantities), 1, sharex=True, squeeze=False)[:, 0]

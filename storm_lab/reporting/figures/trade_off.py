@@ -25,12 +25,11 @@ def trade_off(
     with house_style():
         figure = new_figure(0.8 + 1.9 * rows)
         grid = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
-        for place, axes in enumerate(grid.flat):
-            if place >= len(kinds):
-                axes.set_visible(False)
-                continue
-            _draw(axes, points[points[panel] == kinds[place]], x, y, label)
-            axes.set(title=kinds[place])
+        for axes in grid.flat[len(kinds) :]:
+            axes.set_visible(False)
+        for axes, kind in zip(grid.flat, kinds, strict=False):
+            _draw(axes, points[points[panel] == kind], x, y, label)
+            axes.set(title=kind)
         for axes in grid[-1]:
             axes.set(xlabel=names[x])
         figure.supylabel(names[y], fontsize=9.5)
