@@ -1,8 +1,7 @@
 """The command ``storm-lab``.
 
-An error of the user is reported as one line on stderr with exit status 2. Other failures of a run exit with
-status 1, Ctrl-C with 130. Commands are defined beside their subjects and imported only when they are called,
-so that ``--help`` answers at once.
+An error of the user is one line on stderr with exit status 2; other failures exit with 1, Ctrl-C with 130.
+Commands are defined beside their subjects and imported when they are called, so that ``--help`` is quick.
 """
 
 from __future__ import annotations

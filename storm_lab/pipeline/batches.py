@@ -18,17 +18,14 @@ if TYPE_CHECKING:
 
 _BATCH_RUNS = 800
 _BATCH_ROWS = 16_000_000
-"""Runs, and rows of their logs, that go through Spark together. Planning a job and compiling its code costs
-the same for one run as for many, and an interrupted sweep loses at most one batch. The heap limits the rows:
-latencies of root tuples are gathered in it and merged twice. N-Storm's runs, nearly all root tuples, ran out
-of a heap of 2 GB at 40 million rows. At this number they filled up to nine tenths of its old generation,
-garbage included.
+"""Runs, and rows of their logs, that go through Spark together; an interrupted sweep loses at most one batch.
+
+The heap limits the rows: latencies of root tuples are gathered in it and merged twice. N-Storm's runs, nearly
+all root tuples, filled nine tenths of the old generation of 2 GB, and ran out of it at 40 million rows.
 """
 
 _HEAP_GB = (2, 4)
-"""Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory. Two
-GB are enough; with more, garbage is collected less often.
-"""
+"""Least and most heap of a session that computes metrics; in between, a quarter of the machine's memory."""
 
 _THREADS = 4
 """Metrics computed at a time: small jobs leave cores idle while they are planned."""

@@ -22,9 +22,7 @@ from storm_lab.machine.atomic_file import atomic_file
 from storm_lab.tuplelog.reader import Run
 
 TABLES_FILE = "tables.zip"
-"""The tables of a run, one Arrow stream each. Separate files would take a hundred times as long to write and
-read: most tables hold a few rows.
-"""
+"""The tables of a run, one Arrow stream each; as separate files they would take a hundred times as long."""
 
 _LARGE_BYTES = 32_768
 """Size from which a table is compressed. Compressing a smaller one takes longer than its input and output."""

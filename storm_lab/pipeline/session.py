@@ -1,8 +1,7 @@
 """One Spark session per process: local by default, on a cluster or a Spark Connect server by address.
 
-The same code runs everywhere. When a session is started in this process, Java's output goes to a log file
-instead of a notebook. A class-data archive halves the start-up time of later sessions; it is written once, by
-a user's first session that computes all metrics.
+When a session is started in this process, Java's output goes to a log file instead of a notebook. A
+class-data archive, which a user's first session for all metrics writes, halves the start-up of later ones.
 """
 
 from __future__ import annotations

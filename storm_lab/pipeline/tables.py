@@ -30,18 +30,14 @@ RUNS = _columns(
     run=_LONG, name=_TEXT, experiment=_TEXT, variant=_TEXT, seed=_LONG, duration_ns=_LONG, warm_up_ns=_LONG,
     sample_every=_LONG, first_scope=_INTEGER, topologies=pa.list_(pa.field("item", _TEXT, nullable=False)),
 )  # fmt: skip
-"""One row per run: ``run`` as in the tables, ``name`` as in the manifest, and the topologies that had an
-executor in it, in the order of their scopes, which are consecutive; the rest is from the manifest.
-"""
+"""A row per run from its manifest, with the topologies that had an executor, in the order of their scopes."""
 
 SCOPES = _columns(run=_LONG, topology=_TEXT, scope=_INTEGER, duration_ns=_LONG, warm_up_ns=_LONG)
-"""One row per run and topology that had an executor in it: its number among all, and the run's length and
-warm-up.
-"""
+"""A row per run and topology that had an executor in it: its number, and the run's length and warm-up."""
 
 SMALL_ROWS = 5_000_000
-"""Rows of all tables of one run up to which a run is small. If all runs are small, however many, each table
-is read as one partition: no shuffle is then needed, and the queries run in parallel anyway.
+"""Rows of one run up to which it is small. If all runs are, each table is read as one partition, without a
+shuffle; the queries run in parallel anyway.
 """
 
 

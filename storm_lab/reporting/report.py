@@ -1,8 +1,7 @@
 """The report: an HTML file that opens from disk without a network and gives the verdict on every claim.
 
-It shows the counts by paper and by basis, then a row for each claim, then figures, constants, contradictions,
-and the runs that were left out. Text, style and script are in the one file. Figures are shown from their own
-files, and notebooks are linked at the place that explains a claim. The same content gives the same bytes.
+Text, style and script are in the one file. Figures are shown from their own files, and notebooks are linked
+at the place that explains a claim. The same content gives the same bytes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Digests of everything that a run depends on, so that no run is played twice and no stale run is reused.
 
-A run is identified by its description as plain data and by the code that plays it. `storm_lab.identity` finds
-that code: everything that the describing function and the player use. A constant that reaches the run
-therefore changes its name. A comment, a text of the command line or the way in which a claim is measured does
-not.
+A run is identified by its description as plain data and by all code that the describing function and the
+player use (`storm_lab.identity`). The way in which a claim is measured does not change its name.
 """
 
 from __future__ import annotations

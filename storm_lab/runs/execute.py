@@ -1,8 +1,4 @@
-"""Playing the runs of an experiment in several processes or on Spark.
-
-Each run is kept as soon as it is complete. Complete runs are reused, so an interrupted experiment continues
-where it stopped.
-"""
+"""Playing the runs of an experiment in several processes or on Spark; complete runs are kept and reused."""
 
 from __future__ import annotations
 
@@ -107,8 +103,7 @@ def play_all(
         expected_s: expected duration of each run, for the bar; by default all are equal.
 
     Raises:
-        StormLabError: without ``failures``, as `play` or `storm_lab.runs.spark_play.play_on_spark`.
-            Runs that were complete by then are kept.
+        StormLabError: without ``failures``, as `play`. Runs that were complete by then are kept.
         KeyboardInterrupt: raised after all incomplete runs are removed.
     """
     home = home or runs_folder()

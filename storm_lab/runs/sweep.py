@@ -85,11 +85,8 @@ class Sweep:
 
         A run that is refused or fails gets a row with the reason; the others go on. With ``on_spark`` the
         runs are played in the session of the environment (`storm_lab.pipeline.session.spark_session`); the
-        other arguments are those of `storm_lab.runs.execute.play_all`.
-
-        Raises:
-            StormLabError: every run failed, or there is no Java for Spark.
-            KeyboardInterrupt: runs that were complete by then are kept.
+        other arguments are those of `storm_lab.runs.execute.play_all`. Raises `StormLabError` if every run
+        failed or there is no Java for Spark.
         """
         failures: dict[str, str] = {}
         # Taken before the runs are played, because the sources may change meanwhile.
@@ -116,11 +113,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Results of a sweep.
+    """Results of a sweep: ``rows`` as of `run_rows` and ``summary`` as of `summary_rows`.
 
-    ``rows`` are described at `storm_lab.runs.sweep_table.run_rows`, ``summary`` at
-    `storm_lab.runs.sweep_table.summary_rows`. ``reused`` is the number of runs that existed before;
-    ``failures`` are the reasons of those that left no log.
+    ``reused`` is the number of runs that existed before; ``failures`` are why others left no log.
     """
 
     sweep: Sweep

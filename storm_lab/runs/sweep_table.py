@@ -55,13 +55,10 @@ _UNITS: Mapping[str, Mapping[str, str]] = {
 METRICS = {name: unit for units in _UNITS.values() for name, unit in units.items()}
 """All metrics of a row with their units, computed from the tuple log after the run's warm-up.
 
-They are defined beside the functions of their tables. Those of ``control`` cover the whole run and all its
-topologies (`of_control`).
+Those of ``control`` cover the whole run and all its topologies (`of_control`).
 """
 
 METRIC_TABLES = tuple(_UNITS)
-"""The tables from which rows are made."""
-
 SHOWN = ("processing_mean_ms", "processing_p99_ms", "acked_per_s", "nodes_mean", "inter_node_share")
 """Metrics of the summary by default."""
 

@@ -1,13 +1,9 @@
 """The tables and columns of the tuple log, the record of one run.
 
-A run is one folder of Parquet files with a ``manifest.json``. Times are virtual, in integer nanoseconds since
-the start of the run; sizes are in bytes; CPU is in milliseconds of one core. The meaning of each field is in
-its metadata under ``doc``, which the documentation prints. Every table starts with the column ``run``, which
-the writer fills. It is the same in every row of a run and identifies the manifest that the rows belong to, so
-that the logs of many runs can be read as one table.
-
-Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning changes; older runs are then refused with
-that reason.
+Times are virtual, in integer nanoseconds since the start of the run; sizes are in bytes; CPU is in
+milliseconds of one core. Every table starts with the column ``run``, which the writer fills, so that the logs
+of many runs can be read as one table. Raise ``SCHEMA_VERSION`` whenever a column's name, type or meaning
+changes; older runs are then refused with that reason.
 """
 
 from __future__ import annotations
@@ -18,8 +14,6 @@ SCHEMA_VERSION = 1
 
 _INT, _LONG = pa.int32(), pa.int64()
 _NAME = pa.dictionary(_INT, pa.string())
-
-
 _RUN = ("run", _LONG, "the run's digest (16 hexadecimal digits) as a signed 64-bit integer")
 
 

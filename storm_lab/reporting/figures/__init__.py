@@ -2,6 +2,6 @@
 
 Tables are pandas frames with one row per observation. Columns that most of them share: ``variant`` (what was
 run, such as a scheduler with its parameters), ``seed``, ``topology`` and ``t_s`` (start of the time bin in
-seconds). Every figure has an ``about`` line at its foot (seeds, baseline, discarded warm-up), and its
-``title`` above, unless that is empty. A table that lacks a column or has no row to draw raises `UserError`.
+seconds). ``about`` makes the foot of a figure (seeds, baseline, discarded warm-up), ``title`` stands above
+it. A table that lacks a column or has no row to draw raises `UserError`.
 """

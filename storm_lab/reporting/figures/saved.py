@@ -1,8 +1,4 @@
-"""Saving figures: SVG that follows the reader's light or dark setting and has a text alternative.
-
-Also the other formats, for use in a text of one's own, and the picture that a notebook shows: sharp on screen
-and on paper, small on disk.
-"""
+"""Saving figures: SVG in light and dark for the report, other formats, and the picture in a notebook."""
 
 from __future__ import annotations
 

@@ -28,14 +28,9 @@ from storm_lab.experiments.measurement import over_seeds
 WIDTH = 8.0
 """Width of every figure in inches."""
 
-INK = "#1f2430"
-MUTED = "#5b6270"
-GRID = "#d5d8de"
-PAPER = "#fdfdfc"
-"""Text, secondary text, grid and background.
-
-`saved` replaces these four by colours that follow the reader's light or dark setting, so no data may be drawn
-in them.
+INK, MUTED, GRID, PAPER = "#1f2430", "#5b6270", "#d5d8de", "#fdfdfc"
+"""Text, secondary text, grid and background. `saved` replaces them by colours that follow the reader's light
+or dark setting, so no data may be drawn in them.
 """
 
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")

@@ -1,7 +1,6 @@
 """Values over time, a panel for each setting, with re-assignments and a strip of nodes in use.
 
-The layout follows T-Storm's figures 5, 6 and 8: time from 0 to the end of the run, each panel one gamma
-against Storm's default scheduler, and below each panel the number of nodes in use.
+The layout follows T-Storm's figures 5, 6 and 8.
 """
 
 from __future__ import annotations
