@@ -10,7 +10,7 @@ A disturbance is one of three kinds:
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from storm_lab.pipeline.bins import NS
@@ -38,17 +38,13 @@ def events(control: DataFrame) -> DataFrame:
     )
     single = disturbing.withColumn("_nth", F.row_number().over(same)).where("_nth = 1")
     order = Window.partitionBy("run").orderBy("time_ns", "kind")
-    return single.select(
-        "run", F.row_number().over(order).alias("event"), "kind", (F.col("time_ns") / NS).alias("time_s"),
-        "actor", "action", "subject", "reason", "detail",
-    )  # fmt: skip
+    return control_log(single, F.row_number().over(order).alias("event"), F.col("kind"))
 
 
-def control_log(control: DataFrame) -> DataFrame:
-    """The complete control table: run, time_s (in seconds), actor, action, subject, reason, detail."""
-    return control.select(
-        "run", (F.col("time_ns") / NS).alias("time_s"), "actor", "action", "subject", "reason", "detail"
-    )
+def control_log(control: DataFrame, *more: Column) -> DataFrame:
+    """The control table: run, ``more``, time_s (in seconds), actor, action, subject, reason, detail."""
+    time_s = (F.col("time_ns") / NS).alias("time_s")
+    return control.select("run", *more, time_s, "actor", "action", "subject", "reason", "detail")
 
 
 def stretches(runs: DataFrame, disturbances: DataFrame) -> DataFrame:
