@@ -21,8 +21,8 @@ from typing import Any
 from storm_lab.errors import StormLabError, UserError, refused_by_system
 from storm_lab.live.request import Known, Request, read_request
 from storm_lab.model import Assignment, Executor, InvalidAssignmentError, MeasuredLoad, Slot
+from storm_lab.schedulers.ask import check_result
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.view_checks import check_result
 
 _LONGEST_SOCKET_PATH = 107
 """Longest path of a Unix socket in bytes (sun_path of Linux without its final zero)."""

@@ -1,5 +1,6 @@
 """Scheduling policies. All take a read-only view and return assignment, status and reasons."""
 
+from storm_lab.schedulers.ask import check_result, check_view
 from storm_lab.schedulers.contract import (
     Candidate,
     Decision,
@@ -11,7 +12,6 @@ from storm_lab.schedulers.contract import (
     TopologyStatus,
 )
 from storm_lab.schedulers.registry import make_scheduler, scheduler_class, scheduler_names
-from storm_lab.schedulers.view_checks import check_result, check_view
 
 __all__ = [
     "Candidate",

@@ -11,8 +11,7 @@ from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.measures import nodes_used
-from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
-from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
+from storm_lab.schedulers.papers.tstorm import TStormInitialScheduler, TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 SWEPT = (1.0, 1.7, 2.2, 6.0)

@@ -13,9 +13,8 @@ from storm_lab.model import Executor, Slot, Topology
 from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.cuts import parts_of_equal_size
 from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
-from storm_lab.schedulers.keeping import Round
+from storm_lab.schedulers.keeping import Round, SlotBook
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
-from storm_lab.schedulers.slot_book import SlotBook
 
 
 @dataclass(frozen=True, slots=True)

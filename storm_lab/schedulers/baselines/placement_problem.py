@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.graph.cuts import cut_weight
 from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
+from storm_lab.schedulers.keeping import SlotBook
 from storm_lab.schedulers.papers.tstorm import PackingParameters
-from storm_lab.schedulers.slot_book import SlotBook
 
 _SLACK = 1e-9
 _LEAST_GAIN = 1e-9

@@ -7,8 +7,8 @@ that names the fault.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Set
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from typing import Any, TypeVar
 
 from storm_lab.errors import StormLabError, UserError, check_known
 from storm_lab.model import (
@@ -29,28 +29,105 @@ from storm_lab.model import (
 )
 from storm_lab.model.cluster import DEFAULT_RACK
 from storm_lab.model.settings import check_topology_settings
+from storm_lab.model.topology import MAX_AMOUNT
 from storm_lab.model.version import V2_0_0
-from storm_lab.schedulers.cases.case_fields import (
-    Fields,
-    a_mapping,
-    a_name,
-    a_row,
-    a_sequence,
-    a_whole,
-    a_whole_or_none,
-    an_amount,
-    required,
-)
 from storm_lab.schedulers.contract import SchedulingView, default_demand
+
+T = TypeVar("T")
+
+_MOST = 1 << 63
+
+
+def a_mapping(raw: Any, what: str) -> Mapping[str, Any]:
+    """Check that ``raw`` is a JSON object and return it."""
+    if not isinstance(raw, dict):
+        raise UserError("must be a JSON object", field=what, value=raw)
+    return raw
+
+
+def a_sequence(raw: Any, what: str) -> list[Any]:
+    """Check that ``raw`` is a JSON list and return it."""
+    if not isinstance(raw, list):
+        raise UserError("must be a JSON list", field=what, value=raw)
+    return raw
+
+
+def required(raw: Mapping[str, Any], key: str, owner: str) -> Any:
+    """Return the value of a required key."""
+    if key not in raw:
+        raise UserError(f"{owner} needs it", field=key)
+    return raw[key]
+
+
+def a_name(raw: Any, what: str) -> str:
+    """Return a text that is not empty; a whole number is converted to a text."""
+    if isinstance(raw, bool) or not isinstance(raw, str | int) or raw == "":
+        raise UserError("must be a text", field=what, value=raw if raw is not None else "null")
+    text = str(raw)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise UserError(
+            "contains half of a surrogate pair, which cannot be encoded", field=what, value=text
+        ) from None
+    return text
+
+
+def a_row(raw: Any, length: int, what: str, shape: str) -> list[Any]:
+    """Return a list of exactly ``length`` values; ``shape`` describes them in errors."""
+    row = a_sequence(raw, what)
+    if len(row) != length:
+        raise UserError(f"a row must be {shape}", field=what, value=row)
+    return row
+
+
+def a_whole(raw: Any, what: str) -> int:
+    """Return a whole number of at most 63 bits."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float) or raw % 1 != 0 or abs(raw) >= _MOST:
+        raise UserError("must be a whole number", field=what, value=raw)
+    return int(raw)
+
+
+def a_whole_or_none(raw: Any, what: str) -> int | None:
+    """Return a whole number, or None for None."""
+    return None if raw is None else a_whole(raw, what)
+
+
+def an_amount(raw: Any, what: str) -> float:
+    """Return a finite number that is not negative."""
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        raise UserError("must be a number", field=what, value=raw)
+    if not 0 <= raw <= MAX_AMOUNT:
+        raise UserError(f"must not be negative or more than {MAX_AMOUNT:g}", field=what, value=raw)
+    return float(raw)
+
+
+class Fields:
+    """The fields of one object in a case, which errors call ``owner``. Missing fields have defaults.
+
+    Raises `UserError` for an unknown key, which is usually a misspelling.
+    """
+
+    def __init__(self, raw: Mapping[str, Any], owner: str, known: Set[str]) -> None:
+        self.raw = raw
+        self.owner = owner
+        for key in raw:
+            check_known("key", key, known, owner)
+
+    def value(self, key: str, check: Callable[[Any, str], T], default: Any) -> T:
+        """Return the value of a key, checked by one of the functions above."""
+        return check(self.raw.get(key, default), f"{key} of {self.owner}")
+
+    def items(self, key: str, check: Callable[[Any, str], T]) -> tuple[T, ...]:
+        """Return the checked items of a list; none if there is no list."""
+        return tuple(check(item, f"{key} of {self.owner}") for item in self.value(key, a_sequence, []))
+
 
 _INPUT_KEYS = {
     "scheduler", "supervisors", "topologies", "existing", "conf", "traffic", "cpu", "node_cpu",
     "blacklisted_hosts", "dead_slots", "seed",
 }  # fmt: skip
-_NODE_KEYS = {"id", "host", "rack", "ports", "resources", "cores", "mhz"}
 _TOPOLOGY_KEYS = {"id", "name", "workers", "ackers", "launch", "owner", "conf", "components", "priority"}
-_COMPONENT_KEYS = {"id", "par", "tasks", "cpu", "mem", "offheap", "inputs"}
-_INPUT_OF_COMPONENT_KEYS = {"from", "grouping", "stream", "fields"}
 _CPU_OFFER = "supervisor.cpu.capacity"
 _MEMORY_OFFER = "supervisor.memory.capacity.mb"
 _MEMORY_OFFER_UNTIL_1 = 3072.0
@@ -97,14 +174,17 @@ def read_case(raw: Any, version: StormVersion) -> SchedulingView:
     cluster = Cluster(tuple(_node(node, version) for node in supervisors))
     submitted = a_sequence(required(raw_input, "topologies", "the input"), "topologies")
     topologies = tuple(map(_topology, submitted))
-    book = _TaskBook(topologies, version)
+    by_task = {
+        topology.id: {task: each for each in executors_of(topology, version) for task in each.tasks}
+        for topology in topologies
+    }
     conf = given.value("conf", a_mapping, {})
     return SchedulingView(
         topologies=topologies,
         cluster=cluster,
         version=version,
-        present=_present(given.value("existing", a_mapping, {}), cluster, book),
-        load=_load(raw_input, book),
+        present=_present(given.value("existing", a_mapping, {}), cluster, by_task),
+        load=_load(raw_input, by_task),
         blacklisted_hosts=frozenset(given.items("blacklisted_hosts", a_name)),
         dead_slots=frozenset(given.items("dead_slots", _dead_slot)),
         user_pools={
@@ -118,22 +198,17 @@ def read_case(raw: Any, version: StormVersion) -> SchedulingView:
     )
 
 
-class _TaskBook:
-    """Finds the executor of a task, for the rows of a case that name tasks."""
+_ByTask = Mapping[str, Mapping[int, Executor]]
+"""The executor of each task, by topology."""
 
-    def __init__(self, topologies: Iterable[Topology], version: StormVersion) -> None:
-        self._by_task = {
-            topology.id: {task: each for each in executors_of(topology, version) for task in each.tasks}
-            for topology in topologies
-        }
 
-    def executor(self, topology_id: str, task: Any, where: str) -> Executor:
-        check_known("topology", topology_id, self._by_task, "the case", field=where)
-        executor = self._by_task[topology_id].get(a_whole(task, where))
-        if executor is None:
-            message = f"{where} of topology {topology_id!r} names a task that belongs to no component"
-            raise UserError(message, field="task", value=task)
-        return executor
+def _executor(by_task: _ByTask, topology_id: str, task: Any, where: str) -> Executor:
+    check_known("topology", topology_id, by_task, "the case", field=where)
+    executor = by_task[topology_id].get(a_whole(task, where))
+    if executor is None:
+        message = f"{where} of topology {topology_id!r} names a task that belongs to no component"
+        raise UserError(message, field="task", value=task)
+    return executor
 
 
 def _dead_slot(raw: Any, what: str) -> Slot:
@@ -154,7 +229,8 @@ def _identified(raw: Any, kind: str, known: Set[str], of: str = "") -> tuple[str
 
 
 def _node(raw: Any, version: StormVersion) -> Node:
-    identity, given = _identified(raw, "supervisor", _NODE_KEYS)
+    known = {"id", "host", "rack", "ports", "resources", "cores", "mhz"}
+    identity, given = _identified(raw, "supervisor", known)
     owner = given.owner
     offered = given.value("resources", a_mapping, {})
     defaults = Node(identity)
@@ -198,7 +274,8 @@ def _topology(raw: Any) -> Topology:
 
 
 def _component(raw: Any, owner: str, defaults: Resources) -> Component:
-    identity, given = _identified(raw, "component", _COMPONENT_KEYS, of=f" of {owner}")
+    known = {"id", "par", "tasks", "cpu", "mem", "offheap", "inputs"}
+    identity, given = _identified(raw, "component", known, of=f" of {owner}")
     demand = None
     if given.raw.keys() & {"cpu", "mem", "offheap"}:
         demand = Resources(
@@ -218,7 +295,7 @@ def _component(raw: Any, owner: str, defaults: Resources) -> Component:
 def _subscription(raw: Any, owner: str) -> Subscription:
     subscription = a_mapping(raw, f"input of {owner}")
     what = f"an input of {owner}"
-    given = Fields(subscription, what, _INPUT_OF_COMPONENT_KEYS)
+    given = Fields(subscription, what, {"from", "grouping", "stream", "fields"})
     grouping = str(subscription.get("grouping", Grouping.SHUFFLE.value)).replace("_", "-")
     check_known("grouping", grouping, [item.value for item in Grouping], owner)
     return Subscription(
@@ -229,24 +306,21 @@ def _subscription(raw: Any, owner: str) -> Subscription:
     )
 
 
-def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assignment:
+def _present(raw: Mapping[str, Any], cluster: Cluster, by_task: _ByTask) -> Assignment:
     nodes = {node.id for node in cluster.nodes}
     pairs: list[tuple[Executor, Slot]] = []
     for topology_id, rows in raw.items():
         for row in a_sequence(rows, "existing"):
             place, port, start, end = a_row(row, 4, "existing", "[node, port, start task, end task]")
             node = a_name(place, "existing")
-            executor = book.executor(topology_id, start, "the existing assignment")
+            executor = _executor(by_task, topology_id, start, "the existing assignment")
+            of = f"topology {topology_id!r}"
             if (executor.start, executor.end) != (start, end):
-                what = (
-                    f"topology {topology_id!r} has no executor of these tasks; {start} is run by {executor}"
-                )
-                raise UserError(what, field="existing", value=[start, end])
+                message = f"{of} has no executor of these tasks; {start} is run by {executor}"
+                raise UserError(message, field="existing", value=[start, end])
             if node not in nodes:
-                what = (
-                    f"the existing assignment puts {executor} of topology {topology_id!r} on an unknown node"
-                )
-                raise UserError(what, field="node", value=node)
+                message = f"the existing assignment puts {executor} of {of} on an unknown node"
+                raise UserError(message, field="node", value=node)
             pairs.append((executor, Slot(node, a_whole(port, "port"))))
     try:
         return Assignment.of(pairs)
@@ -254,7 +328,7 @@ def _present(raw: Mapping[str, Any], cluster: Cluster, book: _TaskBook) -> Assig
         raise UserError(str(error), field="existing") from None
 
 
-def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
+def _load(given: Mapping[str, Any], by_task: _ByTask) -> MeasuredLoad | None:
     if not given.keys() & {"traffic", "cpu", "node_cpu"}:
         return None
 
@@ -264,14 +338,13 @@ def _load(given: Mapping[str, Any], book: _TaskBook) -> MeasuredLoad | None:
                 yield topology_id, a_row(row, length, key, shape)
 
     traffic: dict[tuple[Executor, Executor], float] = {}
-    for topology_id, (source, target, rate) in rows(
-        "traffic", 3, "[source task, target task, tuples per second]"
-    ):
-        pair = (book.executor(topology_id, source, "traffic"), book.executor(topology_id, target, "traffic"))
-        traffic[pair] = traffic.get(pair, 0.0) + an_amount(rate, "traffic")
+    shape = "[source task, target task, tuples per second]"
+    for topology_id, (source, target, rate) in rows("traffic", 3, shape):
+        sender, receiver = (_executor(by_task, topology_id, task, "traffic") for task in (source, target))
+        traffic[sender, receiver] = traffic.get((sender, receiver), 0.0) + an_amount(rate, "traffic")
     cpu: dict[Executor, float] = {}
     for topology_id, (task, mhz) in rows("cpu", 2, "[task, MHz]"):
-        executor = book.executor(topology_id, task, "cpu")
+        executor = _executor(by_task, topology_id, task, "cpu")
         cpu[executor] = cpu.get(executor, 0.0) + an_amount(mhz, "cpu")
     in_use = a_mapping(given.get("node_cpu", {}), "node_cpu")
     return MeasuredLoad(cpu, traffic, {node: an_amount(mhz, "node_cpu") for node, mhz in in_use.items()})

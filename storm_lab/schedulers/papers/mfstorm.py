@@ -17,9 +17,8 @@ from storm_lab.model import ACKER, Executor, Node, Topology
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.cuts import evenly_divided, induced, refined
 from storm_lab.schedulers.graph.traffic import component_order, expected_traffic
-from storm_lab.schedulers.keeping import Round, incomplete_topologies
+from storm_lab.schedulers.keeping import Round, SlotBook, incomplete_topologies
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
-from storm_lab.schedulers.slot_book import SlotBook
 
 Edges = Mapping[tuple[int, int], float]
 

@@ -17,9 +17,14 @@ from storm_lab.model import Executor, Slot, Topology
 from storm_lab.model.javahash import string_hash
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import reached_from
-from storm_lab.schedulers.keeping import Round, incomplete_topologies, interleaved, surviving_assignment
+from storm_lab.schedulers.keeping import (
+    Round,
+    SlotBook,
+    incomplete_topologies,
+    interleaved,
+    surviving_assignment,
+)
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
-from storm_lab.schedulers.slot_book import SlotBook
 from storm_lab.schedulers.storm.hash_order import java7_map_order
 from storm_lab.schedulers.storm.ras2_orders import neighbours
 

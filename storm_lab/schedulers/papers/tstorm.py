@@ -1,8 +1,8 @@
-"""T-Storm's Algorithm 1: traffic-aware online scheduling with consolidation.
+"""T-Storm's Algorithm 1, traffic-aware online scheduling with consolidation, and its initial assignment.
 
-Executors are placed in order of decreasing traffic, each on the feasible node with which it exchanges most so
-far. ``gamma`` bounds the executors per node: the larger, the fewer nodes. Source: T-Storm (ICDCS 2014),
-section IV-C. The schedule generator decides whether a new schedule is adopted, not this policy.
+Source: T-Storm (ICDCS 2014), section IV. Executors are placed in order of decreasing traffic, each on the
+feasible node with which it exchanges most so far. ``gamma`` bounds the executors per node: the larger, the
+fewer nodes. The schedule generator decides whether a new schedule is adopted, not this policy.
 
 According to the paper, a larger gamma gives fewer nodes. This holds for Algorithm 1 if only the cap on
 executors is binding, because an executor goes to a used node whenever one is feasible. If CPU or slots are
@@ -15,6 +15,7 @@ among these, the one with the largest cap, which is mostly that of ``gamma`` its
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -24,13 +25,53 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.model import ACKER, Executor, Slot
-from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.model import ACKER, Executor, Slot, acker_count
+from storm_lab.schedulers.contract import (
+    Candidate,
+    Journal,
+    NoParameters,
+    Scheduler,
+    SchedulingResult,
+    SchedulingView,
+)
 from storm_lab.schedulers.graph.traffic import Neighbours
-from storm_lab.schedulers.keeping import Round
-from storm_lab.schedulers.papers.tstorm_initial import TStormInitialScheduler
+from storm_lab.schedulers.keeping import Round, SlotBook
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
-from storm_lab.schedulers.slot_book import SlotBook
+from storm_lab.schedulers.storm.cluster_state import ClusterState
+from storm_lab.schedulers.storm.default import free_uneven_workers
+from storm_lab.schedulers.storm.even import schedule_evenly, storm_result
+
+
+class TStormInitialScheduler(Scheduler[NoParameters]):
+    """Round robin with ``min(N_u, N_w)`` workers, new ones on nodes without a worker of the topology.
+
+    Workers that are there keep their slots. If no other node has a slot, a node may get a second worker.
+    """
+
+    name = "tstorm-initial"
+    version = "2"
+
+    def schedule(self, view: SchedulingView) -> SchedulingResult:
+        """Give each incomplete topology its initial assignment, one after the other."""
+        state = ClusterState(view)
+        for topology in state.topologies:
+            if not state.unassigned(topology):
+                continue
+            nodes = {slot.node for slot in state.available_slots()}
+            nodes |= {slot.node for slot in state.slot_of[topology.id].values()}
+            # The default number of ackers follows the workers that the user asked for, so it is fixed first.
+            asked = dataclasses.replace(
+                topology,
+                workers=max(1, min(topology.workers, len(nodes))),
+                ackers=acker_count(topology, view.version),
+            )
+            free_uneven_workers(state, asked)
+            held = {slot.node for slot in state.slot_of[topology.id].values()}
+            available = state.available_slots()
+            second = {slot for slot in available if slot.node in held}
+            schedule_evenly(state, [asked], second if len(second) < len(available) else ())
+        return storm_result(state)
+
 
 _ROUNDING_SLACK = 1e-9
 _BOUND_SLACK = 1e-6

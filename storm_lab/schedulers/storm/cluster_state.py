@@ -12,6 +12,7 @@ from storm_lab.model import Executor, Node, Slot, StormVersion, Topology
 from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.version import V0_9_3, V2_0_0
+from storm_lab.schedulers.ask import check_view
 from storm_lab.schedulers.contract import Journal, SchedulingView
 from storm_lab.schedulers.keeping import Assignments, interleaved
 from storm_lab.schedulers.storm.hash_order import (
@@ -22,7 +23,6 @@ from storm_lab.schedulers.storm.hash_order import (
     hash_map_order,
     slot_hash,
 )
-from storm_lab.schedulers.view_checks import check_view
 
 
 class ClusterState(Assignments):

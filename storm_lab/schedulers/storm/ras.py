@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from storm_lab.errors import UserError
 from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.schedulers.ask import check_view
 from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm import ras1_round, ras2_round
-from storm_lab.schedulers.view_checks import check_view
 
 
 class ResourceAwareScheduler(Scheduler[NoParameters]):
