@@ -58,8 +58,6 @@ class ClusterState(Assignments):
         for topology_id, executors in grouped(slots, lambda executor: executor.topology).items():
             self.slot_of[topology_id] = {e: slots[e] for e in _assigned_order(executors, slots, view.version)}
 
-    # --- queries ---
-
     def assignable_slots(self, node: Node) -> list[Slot]:
         """Return all slots that the node reports, in order of its port set; none on a blacklisted host."""
         return [] if node.host_name in self.blacklist else self._reported[node.id]
@@ -93,8 +91,6 @@ class ClusterState(Assignments):
     def topologies_to_schedule(self) -> list[Topology]:
         """Return the topologies that need scheduling, in map order."""
         return [topology for topology in self.topologies if self.needs_scheduling(topology)]
-
-    # --- changes ---
 
     def assign(self, slot: Slot, topology_id: str, executors: Iterable[Executor]) -> None:
         """Start a worker: put the executors into a slot that is not in use."""

@@ -10,7 +10,7 @@ from storm_lab.errors import UserError
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.schedulers.ask import check_view
 from storm_lab.schedulers.contract import NoParameters, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.storm import ras1_round, ras2_round
+from storm_lab.schedulers.storm import ras1, ras2_round
 
 
 class ResourceAwareScheduler(Scheduler[NoParameters]):
@@ -29,6 +29,6 @@ class ResourceAwareScheduler(Scheduler[NoParameters]):
         if view.version >= V2_0_0:
             return ras2_round.schedule_round(view)
         if view.version >= V1_0_0 and view.version.parts < (1, 1, 0):
-            return ras1_round.schedule_round(view)
+            return ras1.schedule_round(view)
         message = "the resource-aware scheduler is available only for Storm 1.0 and 2.x"
         raise UserError(message, field="storm_version", value=str(view.version))

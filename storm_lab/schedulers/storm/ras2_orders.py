@@ -21,7 +21,7 @@ from storm_lab.model.grouped import grouped
 from storm_lab.model.javahash import string_hash
 from storm_lab.model.settings import BY_PROXIMITY, STRATEGY, flag_of
 from storm_lab.schedulers.storm.hash_order import hash_map_order
-from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras_state import Ras2State
 
 _CACHE_SIZE = 1 << 10
 """Number of orders that are cached; a search that steps back meets the same few hundred offers repeatedly."""

@@ -10,7 +10,7 @@ from storm_lab.model.settings import ISOLATE_MACHINES, number_of
 from storm_lab.schedulers.contract import Candidate
 from storm_lab.schedulers.storm.ras2_orders import strategy_of
 from storm_lab.schedulers.storm.ras2_search import Search
-from storm_lab.schedulers.storm.ras2_state import Ras2State
+from storm_lab.schedulers.storm.ras_state import Ras2State
 
 
 class RoundRobin(Search):

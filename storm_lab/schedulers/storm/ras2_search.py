@@ -23,8 +23,7 @@ from storm_lab.model.settings import (
 from storm_lab.schedulers.contract import Candidate, Decision
 from storm_lab.schedulers.storm.hash_order import free_slot_order
 from storm_lab.schedulers.storm.ras2_orders import NodeOrder, Places, executor_order, strategy_of
-from storm_lab.schedulers.storm.ras2_state import Ras2State
-from storm_lab.schedulers.storm.ras_state import max_worker_heap_mb
+from storm_lab.schedulers.storm.ras_state import Ras2State, max_worker_heap_mb
 
 _DEFAULT_STATE_LIMIT = 10_000
 _CLUSTER_STATE_LIMIT = 100_000
@@ -224,8 +223,6 @@ class Search:
                 self._state.remove(acker)
                 self._bound_ackers.remove(acker)
                 self._waiting_ackers.appendleft(acker)
-
-    # --- reasons ---
 
     def refusals(self) -> tuple[Decision, ...]:
         """Return the reasons from one pass over the executors without backtracking; no executor is placed."""
