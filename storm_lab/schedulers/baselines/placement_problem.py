@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from storm_lab.schedulers.contract import SchedulingView
 from storm_lab.schedulers.graph.cuts import cut_weight
@@ -45,20 +46,15 @@ class PlacementProblem:
         """
         executors = [e for topology in view.topologies for e in view.executors[topology.id]]
         number = {topology.id: i for i, topology in enumerate(view.topologies)}
-        traffic = {
-            pair: rate
-            for topology in view.topologies
-            for pair, rate in expected_traffic(view, topology).items()
-        }
+        of_topology = (expected_traffic(view, topology).items() for topology in view.topologies)
+        traffic = dict(chain.from_iterable(of_topology))
         cpu = view.load.cpu_mhz if view.load is not None else {}
-        slots = tuple(SlotBook(view).free_counts())
+        slots, fraction = tuple(SlotBook(view).free_counts()), parameters.capacity_fraction
         return cls(
             graph=Neighbours.of(executors, traffic),
             topology_of=tuple(number[e.topology] for e in executors),
             load=tuple(cpu.get(e, 0.0) for e in executors),
-            capacity=tuple(
-                n.capacity_mhz * parameters.capacity_fraction * (1 + _SLACK) for n in view.cluster.nodes
-            ),
+            capacity=tuple(n.capacity_mhz * fraction * (1 + _SLACK) for n in view.cluster.nodes),
             slots=slots,
             cap=parameters.executors_per_node(len(executors), sum(count > 0 for count in slots)),
         )
@@ -137,12 +133,8 @@ class LocalSearch:
         rate_with = self._p.graph.near[i]
         best, best_gain = None, _LEAST_GAIN
         for j in sorted(self._members[node]):
-            total = (
-                gain
-                + self._with[j].get(home, 0.0)
-                - self._with[j].get(node, 0.0)
-                - 2.0 * rate_with.get(j, 0.0)
-            )
+            own = self._with[j]
+            total = gain + own.get(home, 0.0) - own.get(node, 0.0) - 2.0 * rate_with.get(j, 0.0)
             if total > best_gain and self._swap_fits(i, home, j, node):
                 best, best_gain = j, total
         return best
@@ -173,9 +165,11 @@ class LocalSearch:
 
     def _enter(self, i: int, node: int) -> None:
         self.place[i] = node
+        self._members[node].add(i)
         self._account(i, node, 1)
 
     def _leave(self, i: int) -> None:
+        self._members[self.place[i]].discard(i)
         self._account(i, self.place[i], -1)
         self.place[i] = -1
 
@@ -185,10 +179,6 @@ class LocalSearch:
         there[topology] = there.get(topology, 0) + sign
         if there[topology] == 0:
             del there[topology]
-        if sign > 0:
-            self._members[node].add(i)
-        else:
-            self._members[node].discard(i)
         for j, rate in self._p.graph.near[i].items():
             self._with[j][node] = self._with[j].get(node, 0.0) + sign * rate
 

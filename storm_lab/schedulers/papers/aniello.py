@@ -16,6 +16,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.grouped import grouped
@@ -134,9 +135,8 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         book = SlotBook(view)
         slots = book.free_counts()
         if sum(slots) < len(workers):
-            return work.without_change(
-                f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"
-            )
+            few = f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"
+            return work.without_change(few)
         load = [view.load.cpu_mhz.get(executor, 0.0) for executor in graph.executors]
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
@@ -150,9 +150,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                 executor = graph.executors[i]
                 work.placed[executor] = slot
                 candidates = (
-                    Candidate(
-                        other, float(sum(rate for j, rate in graph.near[i].items() if worker_of[j] == v))
-                    )
+                    Candidate(other, float(sum(r for j, r in graph.near[i].items() if worker_of[j] == v)))
                     for v, other in enumerate(slot_of)
                     if graph.executors[workers[v][0]].topology == executor.topology
                 )
@@ -199,11 +197,7 @@ class _Pairing:
     """
 
     def __init__(
-        self,
-        near: Adjacency,
-        load: Sequence[float],
-        limit: Sequence[float],
-        room: Sequence[int] | None = None,
+        self, near: Adjacency, load: Sequence[float], limit: Sequence[float], room: Sequence[int] = ()
     ) -> None:
         self._near, self._load, self._limit = near, load, limit
         places = len(limit)
@@ -230,26 +224,23 @@ class _Pairing:
         homes = [self._place[i], self._place[j]]
         least = self._least_loaded(i)
         options = list(dict.fromkeys(p for p in (*homes, least) if p >= 0))
-        best: tuple[float, float, int, int] | None = None
-        for a in options:
-            for b in options:
-                if not self._possible(i, j, a, b):
-                    continue
+        ranked: list[tuple[float, float, int, int]] = []
+        for a, b in product(options, repeat=2):
+            if self._possible(i, j, a, b):
                 kept = self._with[i].get(a, 0.0) + self._with[j].get(b, 0.0)
                 # The sums count the traffic between i and j for both at their present places; count it once,
                 # at the new ones.
                 kept -= rate * ((homes[1] == a) + (homes[0] == b))
                 kept += rate * (a == b)
-                key = (-kept, self._used[a] + self._used[b], a, b)
-                if best is None or key < best:
-                    best = key
-        if best is None:
-            for item in (i, j):
-                if self._place[item] < 0:
-                    self._move(item, self._least_loaded(item))
+                ranked.append((-kept, self._used[a] + self._used[b], a, b))
+        if ranked:
+            _, _, a, b = min(ranked)
+            self._move(i, a)
+            self._move(j, b)
             return
-        self._move(i, best[2])
-        self._move(j, best[3])
+        for item in (i, j):
+            if self._place[item] < 0:
+                self._move(item, self._least_loaded(item))
 
     def _possible(self, i: int, j: int, a: int, b: int) -> bool:
         """Return whether both items may move to these places from their present ones."""

@@ -24,6 +24,7 @@ Edges = Mapping[tuple[int, int], float]
 
 # Flows are 32-bit whole numbers; rates are scaled so that their sum stays far below that limit.
 _WHOLE_FLOW = 1 << 28
+_SCORE = "processing power of the node (highest wins)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +72,15 @@ class MFStormScheduler(Scheduler[MFStormParameters]):
             count, even = min(topology.workers, sum(free)), self.parameters.balance == "even"
             parts = partitions(view, topology, count, even)
             remaining = [n for n in strongest for _ in range(free[n])]
-            for rank, (part, node) in enumerate(zip(parts, remaining, strict=False)):
+            for rank, (part, node) in enumerate(zip(parts, remaining, strict=False), 1):
                 slot = book.take_new(topology_id, node)
-                for executor in part:
-                    work.placed[executor] = slot
-                    if view.explain:
-                        open_slots = (slot, *filter(None, (book.peek("", n) for n in strongest)))
-                        work.journal.record(
-                            executor,
-                            slot,
-                            [Candidate(s, self._power(view.nodes[s.node])) for s in open_slots],
-                            score_name="processing power of the node (highest wins)",
-                            note=f"part {rank + 1} of {len(parts)}",
-                        )
+                work.placed.update(dict.fromkeys(part, slot))
+                if view.explain:
+                    open_slots = (slot, *filter(None, (book.peek("", n) for n in strongest)))
+                    candidates = [Candidate(s, self._power(view.nodes[s.node])) for s in open_slots]
+                    note = f"part {rank} of {len(parts)}"
+                    for executor in part:
+                        work.journal.record(executor, slot, candidates, score_name=_SCORE, note=note)
             work.scheduled(topology_id, f"Scheduled by MF-Storm in {len(parts)} slots")
         return work.result()
 

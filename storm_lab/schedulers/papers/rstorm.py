@@ -7,6 +7,7 @@ the printed one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,9 @@ from storm_lab.schedulers.keeping import (
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
 from storm_lab.schedulers.storm.hash_order import java7_map_order
 from storm_lab.schedulers.storm.ras2_orders import neighbours
+
+Vector = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _TIE = 1e-9
 
@@ -87,13 +91,10 @@ class RStormScheduler(Scheduler[RStormParameters]):
             if missing is None:
                 work.placed.update(plan)
                 work.scheduled(topology.id, "Scheduled by R-Storm")
-                continue
-            nodes.release(topology, plan)
-            work.failed(
-                topology.id,
-                f"no node has a slot and {view.demand(missing).total_memory_mb:g} MB for executor {missing}; "
-                "nothing of the topology is placed anew",
-            )
+            else:
+                nodes.release(topology, plan)
+                needed = f"a slot and {view.demand(missing).total_memory_mb:g} MB for executor {missing}"
+                work.failed(topology.id, f"no node has {needed}; nothing of the topology is placed anew")
         return work.result()
 
 
@@ -208,27 +209,25 @@ class _Nodes:
     def _richest_node(self) -> int:
         """Return the node with most resources in the rack with most; the first one of equals."""
         usable = self._has_slot
-        share = self._share(self._cpu, self._cpu_offer.max()) + self._share(
-            self._memory, self._memory_offer.max()
-        )
+        share = self._share(self._cpu, self._cpu_offer.max())
+        share += self._share(self._memory, self._memory_offer.max())
         share = np.where(usable, np.maximum(share, 0.0), -np.inf)
         per_rack = np.bincount(self._rack, weights=np.where(usable, share, 0.0))
         per_rack[[r for r in range(len(per_rack)) if not usable[self._rack == r].any()]] = -np.inf
         return int(np.where(self._rack == per_rack.argmax(), share, -np.inf).argmax())
 
     @staticmethod
-    def _share(available: NDArray[np.float64], whole: float | NDArray[np.float64]) -> NDArray[np.float64]:
+    def _share(available: Vector, whole: float | Vector) -> Vector:
         return np.asarray(available / np.where(np.asarray(whole) > 0, whole, 1.0))
 
-    def _distance(self, cpu_points: float, memory_mb: float) -> NDArray[np.float64]:
+    def _distance(self, cpu_points: float, memory_mb: float) -> Vector:
         cpu, memory = cpu_points - self._cpu, memory_mb - self._memory
         if self._p.scale == "capacity":
             cpu, memory = self._share(cpu, self._cpu_offer), self._share(memory, self._memory_offer)
         network = np.zeros(len(cpu))
         if self._reference is not None:
-            network = np.where(
-                self._rack == self._rack[self._reference], self._p.same_rack, self._p.other_rack
-            )
+            same_rack = self._rack == self._rack[self._reference]
+            network = np.where(same_rack, self._p.same_rack, self._p.other_rack)
             network[self._reference] = 0.0
         if self._p.network_term == "squared":
             network = network * network
@@ -236,14 +235,8 @@ class _Nodes:
         return np.asarray(np.sqrt(squares + self._p.network_weight * network))
 
     def _candidates(
-        self,
-        executor: Executor,
-        has_memory: NDArray[np.bool_],
-        has_cpu: NDArray[np.bool_],
-        eligible: NDArray[np.bool_],
-        distance: NDArray[np.float64],
-    ) -> list[Candidate]:
-        candidates = []
+        self, executor: Executor, has_memory: Mask, has_cpu: Mask, eligible: Mask, distance: Vector
+    ) -> Iterator[Candidate]:
         for n in np.flatnonzero(self._has_slot).tolist():
             slot = self._book.peek(executor.topology, n)
             assert slot is not None
@@ -252,5 +245,4 @@ class _Nodes:
                 reason = f"memory: {self._memory[n]:g} MB left"
             elif not eligible[n] and not has_cpu[n]:
                 reason = f"CPU: {self._cpu[n]:g} points left, and another node has enough"
-            candidates.append(Candidate(slot, float(distance[n]), reason))
-        return candidates
+            yield Candidate(slot, float(distance[n]), reason)

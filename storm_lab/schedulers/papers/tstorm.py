@@ -4,20 +4,14 @@ Source: T-Storm (ICDCS 2014), section IV. Executors are placed in order of decre
 feasible node with which it exchanges most so far. ``gamma`` bounds the executors per node: the larger, the
 fewer nodes. The schedule generator decides whether a new schedule is adopted, not this policy.
 
-According to the paper, a larger gamma gives fewer nodes. This holds for Algorithm 1 if only the cap on
-executors is binding, because an executor goes to a used node whenever one is feasible. If CPU or slots are
-binding, it is a greedy packing of unequal items: given more room, it may need one more node or find no
-schedule at all. But a schedule under a smaller cap is also valid under a larger cap. So the policy considers
-the schedules of Algorithm 1 under all caps up to that of ``gamma``. It takes one with the fewest nodes and,
-among these, the one with the largest cap, which is mostly that of ``gamma`` itself. The parameter
-``monotone`` = false switches this off.
+A larger gamma is to give fewer nodes, which Algorithm 1 alone does not guarantee if CPU or slots are binding
+(``docs/schedulers.md``). So the policy tries all caps up to that of ``gamma``, unless ``monotone`` is false.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -60,7 +54,7 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
             nodes = {slot.node for slot in state.available_slots()}
             nodes |= {slot.node for slot in state.slot_of[topology.id].values()}
             # The default number of ackers follows the workers that the user asked for, so it is fixed first.
-            asked = dataclasses.replace(
+            asked = replace(
                 topology,
                 workers=max(1, min(topology.workers, len(nodes))),
                 ackers=acker_count(topology, view.version),
@@ -72,6 +66,8 @@ class TStormInitialScheduler(Scheduler[NoParameters]):
             schedule_evenly(state, [asked], second if len(second) < len(available) else ())
         return storm_result(state)
 
+
+Mask = NDArray[np.bool_]
 
 _ROUNDING_SLACK = 1e-9
 _BOUND_SLACK = 1e-6
@@ -148,13 +144,11 @@ class TStormScheduler(Scheduler[TStormParameters]):
         if best.failed is not None:
             return work.without_change(best.why_not())
         work.placed = best.placed
-        gamma = f"gamma {self.parameters.gamma:g}"
+        how = f"gamma {self.parameters.gamma:g}"
         if best.cap < asked.cap:
-            gamma += (
-                f", with a cap of {best.cap} executors per node, which needs fewer nodes than {asked.cap}"
-            )
+            how += f", with a cap of {best.cap} executors per node, which needs fewer nodes than {asked.cap}"
         for topology in view.topologies:
-            work.scheduled(topology.id, f"Scheduled by T-Storm, {gamma}")
+            work.scheduled(topology.id, f"Scheduled by T-Storm, {how}")
         return work.result({"nodes used": float(best.used_count), "cap": float(best.cap)})
 
 
@@ -172,17 +166,13 @@ class Caps:
         low = replace(parameters, gamma=1.0).executors_per_node(self._counted, available)
         self.smallest = max(low, -(-self._counted // max(1, available)), 1)
         loads = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
-        capacities = sorted(
-            (n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes), reverse=True
-        )
+        limits = (node.capacity_mhz * parameters.capacity_fraction for node in view.cluster.nodes)
+        capacities = sorted(limits, reverse=True)
         # With some slack, because a bound that is too high by one would hide a schedule.
-        needed = sum(loads) * (1.0 - _BOUND_SLACK)
-        self._nodes_for_cpu = next(
-            (n for n, sum_ in enumerate(accumulate(capacities), 1) if sum_ >= needed), 0
-        )
-        self.cpu_insufficient = (
-            not self._nodes_for_cpu or max(loads, default=0.0) * (1.0 - _BOUND_SLACK) > capacities[0]
-        )
+        needed, largest = (mhz * (1.0 - _BOUND_SLACK) for mhz in (sum(loads), max(loads, default=0.0)))
+        enough = (n for n, mhz in enumerate(accumulate(capacities), 1) if mhz >= needed)
+        self._nodes_for_cpu = next(enough, 0)
+        self.cpu_insufficient = not self._nodes_for_cpu or largest > capacities[0]
         """Whether the CPU is insufficient under any cap."""
 
     def min_nodes(self, cap: int) -> int:
@@ -209,10 +199,7 @@ def fewest_nodes(asked: Attempt, caps: Caps, attempt: Callable[[int, int | None]
 
 
 class Attempt:
-    """One run of Algorithm 1 under one cap. It stops as soon as it uses more than ``most_nodes`` nodes.
-
-    Load, executors and slots of the nodes are vectors, so that an executor costs one pass over the nodes.
-    """
+    """One run of Algorithm 1 under one cap. It stops as soon as it uses more than ``most_nodes`` nodes."""
 
     def __init__(
         self,
@@ -229,7 +216,8 @@ class Attempt:
         self.cap = cap
         self.placed: dict[Executor, Slot] = {}
         self.failed: Executor | None = None
-        self._parameters, self._graph, self._cpu_of = parameters, graph, view.load.cpu_mhz
+        self._parameters, self._graph, self._journal = parameters, graph, journal
+        self._cpu_of = view.load.cpu_mhz
         self._book = SlotBook(view)
         self._free = np.array(self._book.free_counts(), dtype=np.int64)
         self._capacity = np.array([n.capacity_mhz * parameters.capacity_fraction for n in view.cluster.nodes])
@@ -239,7 +227,7 @@ class Attempt:
         self._worker = {t.id: np.zeros(len(self._free), dtype=bool) for t in view.topologies}
         self._place: dict[int, int] = {}
         for i in order:
-            node = self._choose(i, journal)
+            node = self._choose(i)
             if node is None or (
                 most_nodes is not None and self.used_count + (not self._executors_on[node]) > most_nodes
             ):
@@ -271,16 +259,14 @@ class Attempt:
     def _counts(self, executor: Executor) -> bool:
         return self._parameters.count_ackers or executor.component != ACKER
 
-    def _constraints(
-        self, executor: Executor
-    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    def _constraints(self, executor: Executor) -> tuple[Mask, Mask, Mask]:
         """Return per node whether it has a slot for the executor, has the CPU, and is below the cap."""
         slot = self._worker[executor.topology] | (self._free > 0)
         cpu = self._load + self._cpu_of.get(executor, 0.0) <= self._capacity * (1.0 + _ROUNDING_SLACK)
         below = self._count + self._counts(executor) <= self.cap
         return slot, cpu, below
 
-    def _choose(self, i: int, journal: Journal | None) -> int | None:
+    def _choose(self, i: int) -> int | None:
         """Return the feasible node that adds the least inter-node traffic for executor ``i``, or None."""
         executor = self._graph.executors[i]
         slot, cpu, below = self._constraints(executor)
@@ -289,11 +275,14 @@ class Attempt:
             if peer in self._place:
                 local[self._place[peer]] += rate
         node = self._best(slot & cpu & below, local)
-        if journal is not None:
-            self._explain(executor, node, cpu, below, local, journal)
+        if self._journal is not None:
+            chosen = None if node is None else self._book.peek(executor.topology, node)
+            candidates = self._candidates(executor, cpu, below, local)
+            score_name = "added inter-node traffic, tuples/s (lowest wins)"
+            self._journal.record(executor, chosen, candidates, score_name=score_name)
         return node
 
-    def _best(self, feasible: NDArray[np.bool_], local: NDArray[np.float64]) -> int | None:
+    def _best(self, feasible: Mask, local: NDArray[np.float64]) -> int | None:
         if not feasible.any():
             return None
         most = float(local[feasible].max())
@@ -317,28 +306,16 @@ class Attempt:
         self._executors_on[node] += 1
         self._place[i] = node
 
-    def _explain(
-        self,
-        executor: Executor,
-        choice: int | None,
-        has_cpu: NDArray[np.bool_],
-        below_cap: NDArray[np.bool_],
-        local: NDArray[np.float64],
-        journal: Journal,
-    ) -> None:
+    def _candidates(
+        self, executor: Executor, has_cpu: Mask, below_cap: Mask, local: NDArray[np.float64]
+    ) -> Iterator[Candidate]:
         exchanged = float(local.sum())
-        candidates = []
         for n in range(len(local)):
             slot = self._book.peek(executor.topology, n)
-            if slot is None:
-                continue
-            reason = None
-            if not below_cap[n]:
-                reason = f"cap of {self.cap} executors per node"
-            elif not has_cpu[n]:
-                reason = f"CPU: {self._load[n]:g} of {self._capacity[n]:g} MHz in use"
-            candidates.append(Candidate(slot, exchanged - float(local[n]), reason))
-        chosen = None if choice is None else self._book.peek(executor.topology, choice)
-        journal.record(
-            executor, chosen, candidates, score_name="added inter-node traffic, tuples/s (lowest wins)"
-        )
+            if slot is not None:
+                reason = None
+                if not below_cap[n]:
+                    reason = f"cap of {self.cap} executors per node"
+                elif not has_cpu[n]:
+                    reason = f"CPU: {self._load[n]:g} of {self._capacity[n]:g} MHz in use"
+                yield Candidate(slot, exchanged - float(local[n]), reason)
