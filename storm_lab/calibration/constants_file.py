@@ -11,7 +11,7 @@ from storm_lab.calibration.evaluation import Target
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
-from storm_lab.league.conditions import with_constants
+from storm_lab.league.reader_site import with_constants
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder, shipped
 

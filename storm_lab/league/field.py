@@ -13,20 +13,10 @@ from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.scheduler_file import is_file_or_module, scheduler_of, split_reference
 
 RUNS_ON_MEASURED_LOAD: Mapping[str, bool] = {
-    "default": False,
-    "even": False,
-    "isolation": False,
-    "ras": False,
-    "rstorm": False,
-    "tstorm": True,
-    "tstorm-initial": False,
-    "mfstorm": False,
-    "aniello-offline": False,
-    "aniello-online": True,
-    "partition": True,
-    "random": False,
-    "optimal": True,
-}
+    "default": False, "even": False, "isolation": False, "ras": False, "rstorm": False, "tstorm": True,
+    "tstorm-initial": False, "mfstorm": False, "aniello-offline": False, "aniello-online": True,
+    "partition": True, "random": False, "optimal": True,
+}  # fmt: skip
 """Policy -> whether it runs on measured load in T-Storm's place: true for those that re-assign executors."""
 
 BASELINE = "default"
@@ -41,10 +31,8 @@ _LONGEST_NAME = 200
 def entrant_of(text: str) -> Entrant:
     """Make an entrant from a scheduler, as `scheduler_of` reads it; prefix ``online:`` for measured load.
 
-    A built-in policy by its bare name plays in the role that it was made for.
-
-    Raises:
-        UserError: there is no such scheduler, or it cannot be made.
+    A built-in policy by its bare name plays in the role that it was made for. Raises `UserError` if there is
+    no such scheduler, or it cannot be made.
     """
     online, rest = text.startswith("online:"), text.removeprefix("online:")
     scheduler = scheduler_of(rest)

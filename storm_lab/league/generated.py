@@ -16,23 +16,17 @@ from storm_lab.league.reader_site import Site
 from storm_lab.model import Cluster, Component, Grouping, Node, Subscription, Topology
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, SteadySpout, Values
 
-RECORDS = 2000
-"""Number of records of the input, which is read over and over."""
-
-KEYS = 200
-"""Number of distinct keys of the input."""
-
-SPOUT_US = 30.0
-"""CPU time of a spout per record, at `REFERENCE_MHZ`."""
-
-CLUSTER_SHARE = 0.35
-"""Share of all cores that the topology's own work takes at most."""
-
-EXECUTOR_SHARE = 0.35
-"""Largest share of a 2000 MHz core that a component's executors use on average; skew makes some busier."""
+RECORDS, KEYS = 2000, 200
+"""Number of records of the input, which is read over and over, and of their distinct keys."""
 
 REFERENCE_MHZ = 2000.0
-"""Clock that the costs refer to."""
+SPOUT_US = 30.0
+"""Clock that the costs refer to, and CPU time of a spout per record."""
+
+CLUSTER_SHARE, EXECUTOR_SHARE = 0.35, 0.35
+"""Share of all cores that the topology's work takes at most; largest share of a core at the reference clock
+that a component's executors use on average (skew makes some busier).
+"""
 
 _FIELDS = ("key", "number")
 
@@ -106,12 +100,8 @@ def _random(draw: random.Random) -> Edges:
 
 
 FAMILIES: Mapping[str, Callable[[random.Random], Edges]] = {
-    "chain": _chain,
-    "diamond": _diamond,
-    "star": _star,
-    "tree": _tree,
-    "random": _random,
-}
+    "chain": _chain, "diamond": _diamond, "star": _star, "tree": _tree, "random": _random,
+}  # fmt: skip
 """For each family, a function that draws the edges of a topology. A name without incoming edge is a spout."""
 
 
@@ -122,10 +112,11 @@ def _equal(draw: random.Random) -> Cluster:
 
 def _unequal(draw: random.Random) -> Cluster:
     kinds = (("big", 8, 2600.0), ("middle", 4, 2000.0), ("small", 2, 1600.0))
-    nodes = []
-    for kind, cores, mhz in kinds:
-        for number in range(1, draw.randint(2, 3) + 1):
-            nodes.append(Node(f"{kind}{number}", cores=cores, core_mhz=mhz))
+    nodes = [
+        Node(f"{kind}{number}", cores=cores, core_mhz=mhz)
+        for kind, cores, mhz in kinds
+        for number in range(1, draw.randint(2, 3) + 1)
+    ]
     draw.shuffle(nodes)
     return Cluster(tuple(nodes))
 
@@ -143,10 +134,8 @@ def _racks(draw: random.Random) -> Cluster:
 
 
 MACHINES: Mapping[str, Callable[[random.Random], Cluster]] = {
-    "equal": _equal,
-    "unequal": _unequal,
-    "racks": _racks,
-}
+    "equal": _equal, "unequal": _unequal, "racks": _racks,
+}  # fmt: skip
 """For each kind of machines, a function that draws a cluster."""
 
 
@@ -188,7 +177,7 @@ def _subscription(parent: str, draw: random.Random) -> Subscription:
 def _rate(
     topology: Topology, code: Mapping[str, Spout | Bolt], into: Mapping[str, list[str]], cluster: Cluster
 ) -> float:
-    """Return the records per second of each spout that `CLUSTER_SHARE` and `EXECUTOR_SHARE` allow."""
+    """Return the records per second of each spout that the two shares allow."""
     tuples: dict[str, float] = {}
     total_us = busiest_us = 0.0
     for component in topology.components:

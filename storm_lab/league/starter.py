@@ -28,17 +28,16 @@ def starter_files(name: str) -> dict[str, str]:
     if not re.fullmatch(r"[a-z][a-z0-9_]{0,60}", module) or keyword.iskeyword(module):
         remedy = "use lower-case letters, digits, - and _, starting with a letter, for example my-idea"
         raise UserError("is not a valid name for a scheduler", field="name", value=name, remedy=remedy)
-    taken = {*sys.stdlib_module_names, "storm_lab", "pytest", *packages_distributions()}
-    if module in taken:
-        remedy = f"choose another name, for example {name}-idea"
-        raise UserError("another module has this name", field="name", value=name, remedy=remedy)
-    if module.replace("_", "-").strip("-") in scheduler_names():
-        remedy = f"choose another name, for example {name}-idea"
-        raise UserError("another scheduler has this name", field="name", value=name, remedy=remedy)
+    own_name = module.replace("_", "-").strip("-")
+    modules = {*sys.stdlib_module_names, "storm_lab", "pytest", *packages_distributions()}
+    for what, is_taken in (("module", module in modules), ("scheduler", own_name in scheduler_names())):
+        if is_taken:
+            remedy = f"choose another name, for example {name}-idea"
+            raise UserError(f"another {what} has this name", field="name", value=name, remedy=remedy)
     words = [word for word in module.split("_") if word]
     fields = {
         "module": module,
-        "name": module.replace("_", "-").strip("-"),
+        "name": own_name,
         "kind": "".join(word.capitalize() for word in words),
         "title": " ".join(words).capitalize(),
     }
@@ -57,10 +56,8 @@ def starter_files(name: str) -> dict[str, str]:
 def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
     """Write the files of a new scheduler, all or none; existing files are never overwritten.
 
-    An existing ``pyproject.toml`` stays as it is and is not among the returned paths.
-
-    Raises:
-        UserError: the name is not allowed, or a file of the scheduler already exists.
+    An existing ``pyproject.toml`` stays as it is and is not among the returned paths. Raises `UserError` if
+    the name is not allowed, or a file of the scheduler already exists.
     """
     files = starter_files(name)
     for file in files:
@@ -74,6 +71,9 @@ def write_starter(name: str, folder: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
 @click.group(cls=Commands, epilog=examples("storm-lab new scheduler my-idea"))
 def new() -> None:
     """Create a scheduler of your own."""
@@ -83,12 +83,7 @@ def new() -> None:
     epilog=examples("storm-lab new scheduler my-idea", "storm-lab new scheduler my-idea --folder work")
 )
 @click.argument("name")
-@click.option(
-    "--folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path(),
-    help="Folder to write to; the current one by default.",
-)
+@click.option("--folder", type=FOLDER, default=Path(), help="Folder to write to; the current one by default.")
 @json_option
 def scheduler(name: str, folder: Path, as_json: bool) -> None:
     """Write a scheduler to start from, its test and its entry point."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from storm_lab.errors import UserError
+from storm_lab.league.entrant import Entrant
 from storm_lab.league.field import BASELINE, RUNS_ON_MEASURED_LOAD, entrant_of, field
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import (
@@ -81,10 +83,26 @@ _SUITE_OPTIONS = (
 
 
 def suite_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of the league that choose cases, seeds, duration and machine."""
+    """Add the options that choose cases, seeds, duration and machine, and how to play and answer."""
     for option in reversed(_SUITE_OPTIONS):
         command = option(command)
     return command
+
+
+def _tournament(
+    entrants: tuple[Entrant, ...],
+    *,
+    suite_name: str,
+    only: tuple[str, ...],
+    seeds: str,
+    instances: int,
+    suite_seed: int,
+    duration_s: float,
+    constants: str | None,
+) -> Tournament:
+    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
+    machine = given_constants(constants)
+    return Tournament(entrants, cases, parse_seeds(seeds), machine)
 
 
 @click.command(
@@ -106,20 +124,14 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
 @suite_options
 def league(
     schedulers: tuple[str, ...],
-    suite_name: str,
     policies: str | None,
-    only: tuple[str, ...],
-    seeds: str,
-    instances: int,
-    suite_seed: int,
-    duration_s: float,
-    constants: str | None,
     baseline: str,
     jobs: int,
     on_spark: bool,
     out: Path | None,
     dry_run: bool,
     as_json: bool,
+    **chosen: Any,
 ) -> None:
     """Rank schedulers on many topologies and machines, with paired seeds and tests.
 
@@ -133,12 +145,10 @@ def league(
     if baseline not in known:
         remedy = f"choose one of {', '.join(known)}"
         raise UserError("is not among the schedulers", field="baseline", value=baseline, remedy=remedy)
-    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    machine = given_constants(constants)
-    tournament = Tournament(entrants, cases, parse_seeds(seeds), machine)
+    tournament = _tournament(entrants, **chosen)
     if dry_run:
         specs = (spec for own in tournament.specs().values() for spec in own)
-        count = {"entrants": len(entrants), "cases": len(cases), **count_existing(specs)}
+        count = {"entrants": len(entrants), "cases": len(tournament.cases), **count_existing(specs)}
         click.echo(json.dumps(count) if as_json else " ".join(f"{k} {v}" for k, v in count.items()))
         return
     if out is not None:
@@ -151,7 +161,7 @@ def league(
         raise UserError(message, field="league")
     if out is None:
         asked = text_digest(*sorted(rows["run"]))[:12]
-        out = data_folder() / "leagues" / f"{Path(suite_name).stem}-{asked}"
+        out = data_folder() / "leagues" / f"{Path(chosen['suite_name']).stem}-{asked}"
     report.write(out)
     if as_json:
         document = {"folder": str(out), "standing": json.loads(report.standing.to_json(orient="records"))}
@@ -171,20 +181,7 @@ def league(
 @click.argument("one", metavar="A", shell_complete=complete_scheduler)
 @click.argument("other", metavar="B", shell_complete=complete_scheduler)
 @suite_options
-def compare(
-    one: str,
-    other: str,
-    suite_name: str,
-    only: tuple[str, ...],
-    seeds: str,
-    instances: int,
-    suite_seed: int,
-    duration_s: float,
-    constants: str | None,
-    jobs: int,
-    on_spark: bool,
-    as_json: bool,
-) -> None:
+def compare(one: str, other: str, jobs: int, on_spark: bool, as_json: bool, **chosen: Any) -> None:
     """Say in one page whether scheduler A is better than B, where, and by how much.
 
     A and B are given as in the league. The exit status is 0 whatever the result.
@@ -192,10 +189,7 @@ def compare(
     if one == other:
         remedy = "give another one, or other settings of it, such as tstorm:gamma=1.8"
         raise UserError("A and B are the same scheduler", field="B", value=other, remedy=remedy)
-    entrants = field((one, other), ())
-    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    machine = given_constants(constants)
-    rows = Tournament(entrants, cases, parse_seeds(seeds), machine).play(jobs=jobs, on_spark=on_spark)
+    rows = _tournament(field((one, other), ()), **chosen).play(jobs=jobs, on_spark=on_spark)
     first, second = (entrant_of(text).name for text in (one, other))
     found = compared(rows, first, second)
     answer(as_json, found.document(), comparison_text(found))

@@ -31,9 +31,17 @@ from storm_lab.runs.spark_play import spark_that_finds
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.read_only import read_only
 from storm_lab.tournament.league import METRICS, MIN_THROUGHPUT_SHARE, NOTHING_COMPLETED, measured_runs
-from storm_lab.tournament.objective import THROUGHPUT, executor_count, is_anchored, objective_of
-from storm_lab.tournament.optimum import METRICS as TRAFFIC_METRICS
-from storm_lab.tournament.optimum import excess_percent, least_traffic, nodes_of, traffic_of
+from storm_lab.tournament.objective import (
+    THROUGHPUT,
+    TRAFFIC_METRICS,
+    excess_percent,
+    executor_count,
+    is_anchored,
+    least_traffic,
+    nodes_of,
+    objective_of,
+    traffic_of,
+)
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
 
@@ -74,9 +82,8 @@ class Tournament:
         ``throughput``: what the case measures), score (smaller is better, infinite for a loss) and problem
         (the reason of a loss, else empty).
 
-        Raises:
-            StormLabError: no run succeeded, or there is no Java for Spark.
-            KeyboardInterrupt: runs that are complete by then are kept.
+        Raises `StormLabError` if no run succeeded, or there is no Java for Spark. An interruption keeps
+        complete runs.
         """
         failures: dict[str, str] = {}
         specs = [spec for own in self.specs().values() for spec in own]

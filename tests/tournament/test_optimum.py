@@ -7,7 +7,7 @@ import pytest
 from storm_lab.model import Cluster, Component, Node, Subscription, Topology
 from storm_lab.model.version import V0_9_0
 from storm_lab.schedulers import SchedulingView
-from storm_lab.tournament.optimum import excess_percent, least_traffic
+from storm_lab.tournament.objective import excess_percent, least_traffic
 
 # Two pairs with much traffic, and a little between the pairs; a node takes 3 of the 4 executors.
 TOPOLOGY = Topology(
