@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import statistics
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.state.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.model import (
     ACKER,
@@ -279,3 +281,58 @@ def description(model: Model, warm_ns: int, until_ns: int) -> Iterator[int]:
     for slot, group in slots.items():
         yield from (int(slot.node.removeprefix("node")), len(group), *(number[e] for e in group))
     yield from draw_work(model).ravel().tolist()
+
+
+@dataclass(frozen=True, slots=True)
+class EventCount:
+    """Number of events of each kind in a window, and of ``roots`` emitted and ``hops`` begun in it."""
+
+    kinds: dict[str, int]
+    roots: int
+    hops: int
+
+    def table(self) -> dict[str, dict[str, float]]:
+        """Return events per root tuple and per hop, for each kind and in total; most frequent first."""
+        rows = sorted(self.kinds.items(), key=lambda row: (-row[1], row[0]))
+        rows.append(("all", sum(self.kinds.values())))
+        return {kind: {"per_root": count / self.roots, "per_hop": count / self.hops} for kind, count in rows}
+
+
+def next_kind(k: Kernel) -> str:
+    """Return what happens at the first event in a kernel's heap."""
+    s = k.s[0]
+    source, nodes = int(k.event["source"][0]), int(s.nodes)
+    if source < nodes:
+        thread = int(k.burst["thread"][source * int(s.burst_width)])
+        return f"{_name(k.thread[thread])} burst ends"
+    if source < 2 * nodes:
+        return f"{_name(k.thread[int(k.node['wake_head'][source - nodes])])} wakes"
+    channels = int(s.channels)
+    if source < 2 * nodes + channels:
+        # The last channels are the nodes' receiving network cards.
+        return "message leaves a busy card" if source - 2 * nodes >= channels - nodes else "message arrives"
+    if source < int(s.timers):
+        return "spout reads a line"
+    thread, periodic = divmod(source - int(s.timers), 2)
+    name = _name(k.thread[thread])
+    return f"{name} period" if periodic else f"{name} sleep or wait ends"
+
+
+def _name(thread: Any) -> str:
+    kind = int(thread["kind"])
+    names = {SPOUT: "spout", BOLT: "bolt", ACKER_BOLT: "acker"}
+    return names[int(thread["role"])] if kind == MAIN else THREAD_NAMES[kind]
+
+
+def count_events(plane: DataPlane, until_ns: int) -> EventCount:
+    """Play until a given time and count the events on the way from outside, at no cost to the kernel."""
+    kinds: Counter[str] = Counter()
+    plane.sample()
+    roots = int(plane.kernel.s[0].roots_emitted)
+    plane.observe(lambda k: kinds.update((next_kind(k),)))
+    try:
+        plane.run_until(until_ns)
+    finally:
+        plane.observe(None)
+    emitted = int(plane.kernel.s[0].roots_emitted) - roots
+    return EventCount(dict(kinds), emitted, sum(plane.sample().traffic.values()))

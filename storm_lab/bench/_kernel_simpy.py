@@ -98,7 +98,6 @@ class _World:
         return self._taken * NS_PER_S // round(self.model.rate_per_s)
 
     def take_line(self) -> int:
-        """Take the next line and return its number."""
         self._taken += 1
         return (self._taken - 1) % len(self.works)
 
@@ -119,10 +118,8 @@ class _Processor:
 
     def burst(self, work: int) -> simpy.Event:
         """Start a burst of ``work`` ns and return the event of its end."""
-        world = self._world
-        cores = world.model.cores
+        world, cores, active = self._world, self._world.model.cores, len(self._bursts)
         self._advance()
-        active = len(self._bursts)
         if active >= cores:
             work += world.cost.switch * min(active // cores, 4)
         done = world.env.event()
@@ -154,16 +151,14 @@ class _Processor:
                     yield env.event()  # Idle until a burst interrupts.
                 missing = self._bursts[0][0] - self._virtual
                 yield env.timeout(max(0, -(-missing // self._share())))
-                self._finish()
             except simpy.Interrupt:
                 self._advance()
-
-    def _finish(self) -> None:
-        self._advance()
-        _, _, work, done = heapq.heappop(self._bursts)
-        self._world.cpu += work
-        self._world.events += 1
-        done.succeed()
+                continue
+            self._advance()
+            _, _, work, done = heapq.heappop(self._bursts)
+            self._world.cpu += work
+            self._world.events += 1
+            done.succeed()
 
 
 class _Queue(simpy.Store):
@@ -240,11 +235,11 @@ class _Worker:
 class _Executor:
     """Common parts of spouts, bolts and ackers: queue, send thread, shuffled walk over targets."""
 
-    def __init__(self, world: _World, worker: _Worker, kind: str, targets: str | None) -> None:
+    def __init__(self, world: _World, worker: _Worker, kind: str, targets: str) -> None:
         self.world, self.worker, self.kind, self._targets = world, worker, kind, targets
         self.queue = _Queue(world, world.sizes.main)
         self._sending = _Queue(world, world.sizes.send)
-        self._shuffled_targets: list[Any] = []
+        self._shuffled: list[Any] = []
         world.members[kind].append(self)
         world.env.process(self._send())
 
@@ -264,12 +259,12 @@ class _Executor:
 
     def copy(self, root: _Root, line: int) -> _Message:
         """Make a copy of a tuple for the next target."""
-        if not self._shuffled_targets:
-            assert self._targets is not None
-            self._shuffled_targets = list(self.world.members[self._targets])
-            self.world.draws.shuffle(self._shuffled_targets)
-        edge = self.world.draws.getrandbits(64)
-        return _Message("data", self._shuffled_targets.pop(), root, line, TUPLE_BYTES, edge)
+        draws = self.world.draws
+        if not self._shuffled:
+            self._shuffled = list(self.world.members[self._targets])
+            draws.shuffle(self._shuffled)
+        edge = draws.getrandbits(64)
+        return _Message("data", self._shuffled.pop(), root, line, TUPLE_BYTES, edge)
 
     def hand_over(self, messages: list[_Message]) -> Steps:
         for message in messages:
@@ -336,7 +331,7 @@ def play_simpy(model: Model, warm_ns: int, until_ns: int, seed: int) -> EngineRe
         for executor in group:
             kind = KINDS.index(executor.component)
             make = _Spout if kind == 0 else _Bolt
-            made = make(world, worker, executor.component, KINDS[kind + 1] if kind < 2 else None)
+            made = make(world, worker, executor.component, KINDS[kind + 1] if kind < 2 else "")
             world.env.process(made.run())
     world.env.run(until=warm_ns)
     events, emitted, cpu, done = world.events, world.emitted, world.cpu, len(world.done)

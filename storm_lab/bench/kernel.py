@@ -27,8 +27,7 @@ from typing import Any
 import click
 
 from storm_lab.bench import _kernel_c
-from storm_lab.bench._event_kinds import count_events
-from storm_lab.bench._kernel_model import EngineResult, Model, play_kernel, start
+from storm_lab.bench._kernel_model import EngineResult, Model, count_events, play_kernel, start
 from storm_lab.bench._pace import measure_largest, measure_pace
 from storm_lab.bench._program import output_of
 from storm_lab.emulator.state.names import NS_PER_S
@@ -45,17 +44,13 @@ arrays, so that hardly any row is still in a cache when it is used again.
 UNIT = Model(spouts=1, bolts=4, ackers=1, nodes=2, rate_per_s=1500.0, lines=1009)
 """Ten executors on two nodes; larger sizes consist of many of these side by side."""
 
-SIZES = (10, 100, 1000, 10_000)
-"""Numbers of executors at which many topologies are measured."""
-
-ONE_SIZES = (20, 200, 2000)
-"""Numbers of executors at which a single topology is measured."""
+SIZES, ONE_SIZES = (10, 100, 1000, 10_000), (20, 200, 2000)
+"""Numbers of executors at which many topologies, or a single one, are measured."""
 
 _WARM_NS = NS_PER_S // 2
 _SCALE_EVENTS = 1_500_000
 _SCALE_WARM_NS = 3 * NS_PER_S // 10
-_SCALE_MIN_NS = NS_PER_S // 5
-_KINDS_NS = NS_PER_S // 5
+_SCALE_MIN_NS = _KINDS_NS = NS_PER_S // 5
 _MEMORY_MARKS_S = (200.0, 400.0)
 _MAX_STANDARD_ERRORS = 4.0
 
@@ -63,11 +58,9 @@ _MAX_STANDARD_ERRORS = 4.0
 def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, object]:
     """Play the model alternately in kernel, C and SimPy; return speeds, ratios and common figures.
 
-    Each turn plays ``seconds`` of virtual time in the kernel and in C, and a tenth of that in SimPy.
-
-    Raises:
-        StormLabError: latency, utilisation or events per root differ by more than sampling explains.
-        UserError: SimPy is not installed.
+    Each turn plays ``seconds`` of virtual time in the kernel and in C, and a tenth of that in SimPy. Raises
+    `StormLabError` if latency, utilisation or events per root differ by more than sampling explains, or SimPy
+    is not installed.
     """
     try:
         from storm_lab.bench._kernel_simpy import play_simpy
@@ -92,6 +85,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
     for name in engines:
         require_agreement("kernel", engines["kernel"], name, engines[name])
     speed = {name: statistics.median(p.events_per_s for p in played) for name, played in engines.items()}
+    exact = [a.exact == b.exact for a, b in zip(turns["kernel"], turns["c"], strict=False)]
     return {
         "events_per_second": speed["kernel"],
         "events_per_second_c": speed.get("c"),
@@ -99,11 +93,7 @@ def compare_engines(model: Model, rounds: int, seconds: float) -> dict[str, obje
         "ratio_simpy": _ratio(engines, "simpy"),
         "ratio_c": _ratio(engines, "c") if "c" in engines else None,
         "ratio_c_missing_because": reason or None,
-        "kernel_equals_c_event_for_event": (
-            all(a.exact == b.exact for a, b in zip(turns["kernel"], turns["c"], strict=True))
-            if "c" in engines
-            else None
-        ),
+        "kernel_equals_c_event_for_event": all(exact) if exact else None,
         "events_per_root": statistics.mean(p.events / p.roots for p in turns["kernel"]),
         "latency_ms": {name: statistics.mean(p.latency_ms for p in ps) for name, ps in engines.items()},
         "utilisation": {name: statistics.mean(p.busy for p in ps) for name, ps in engines.items()},
@@ -123,17 +113,12 @@ def require_agreement(
     """Check that two engines play the same model.
 
     Mean complete latency must agree within four standard errors, which together may be at most 3 % of it.
-    Utilisation and events per root tuple must agree within 1 %.
-
-    Raises:
-        StormLabError: they do not agree; names the figure and both values.
+    Utilisation and events per root tuple must agree within 1 %. The `StormLabError` of a disagreement names
+    the figure and both values.
     """
     a, b = (statistics.mean(p.latency_ms for p in ps) for ps in (ones, others))
     # Repeats of a deterministic engine are one sample, not many: its error does not shrink with them.
-    error = math.hypot(
-        statistics.mean(p.latency_error_ms for p in ones),
-        statistics.mean(p.latency_error_ms for p in others),
-    )
+    error = math.hypot(*(statistics.mean(p.latency_error_ms for p in ps) for ps in (ones, others)))
     if error > 0.03 * a:
         raise StormLabError(f"latency is not known well enough to compare: {a:.4g} +- {error:.2g} ms")
     _agree("mean complete latency in ms", one, a, other, b, _MAX_STANDARD_ERRORS * error)
@@ -183,9 +168,7 @@ def many_topologies(executors: int) -> Model:
 def one_topology(executors: int) -> Model:
     """Return a model with this number of executors in one topology, equally loaded; five per node."""
     k = executors // 20
-    return Model(
-        spouts=2 * k, bolts=8 * k, ackers=2 * k, nodes=4 * k, rate_per_s=3000.0 * k, lines=1009
-    )  # fmt: skip
+    return Model(2 * k, 8 * k, 2 * k, nodes=4 * k, rate_per_s=3000.0 * k, lines=1009)
 
 
 def _slowdown(scale: Sequence[Mapping[str, float]]) -> float:
@@ -226,8 +209,7 @@ def _in_own_process(arguments: Sequence[str], environment: Mapping[str, str] | N
 def bench_kernel(rounds: int, seconds: float) -> dict[str, object]:
     """Measure all figures and print progress on stderr; the names of the fields contain the units.
 
-    Raises:
-        StormLabError: the engines did not agree.
+    Raises `StormLabError` if the engines did not agree.
     """
     say = partial(click.echo, err=True)
     say("kernel, C and SimPy in turn")
@@ -305,11 +287,7 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
     "--rounds", default=5, show_default=True, type=click.IntRange(2, 50), help="Turns of each engine."
 )
 @click.option(
-    "--seconds",
-    default=10.0,
-    show_default=True,
-    type=FiniteRange(5.0, 1000.0),
-    help="Virtual seconds per turn.",
+    "--seconds", default=10.0, show_default=True, type=FiniteRange(5, 1000), help="Virtual seconds per turn."
 )
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
     """Measure the event kernel against SimPy and plain C, and against size."""

@@ -36,19 +36,10 @@ MILLION = 1_000_000
 
 _TOLERANCE = 1e-9
 """Largest relative difference that counts as rounding."""
-
 _ARCHIVE_WAIT_S = 120.0
-
-_EXPERIMENT, _VARIANT = "tstorm-word-count", "storm-default"
-
-_SHORT_TABLES = ("nodes", "placements")
-
 _SHIFT_PER_COPY_NS = {
-    "emit_ns": 997,
-    "enqueue_ns": 997,
-    "start_ns": 997,
-    "complete_ns": 998,
-    "end_ns": 998,
+    **dict.fromkeys(("emit_ns", "enqueue_ns", "start_ns"), 997),
+    **dict.fromkeys(("complete_ns", "end_ns"), 998),
     "latency_ns": 1,
 }
 
@@ -95,10 +86,8 @@ def command(rows: float, large: float, rounds: int, folder: Path | None, as_json
         if large:
             big = replicate(source, Path(home) / "runs" / "bench" / "large", round(large * MILLION))
             spark = measure("spark", big.folder)
-            figures["large_rows"] = _rows(big)
-            figures["large_driver_peak_mb"] = spark["peak_mb"]
-            figures["large_spark_warm_s"] = spark["warm_s"]
-            figures["large_spark_warm_cpu_s"] = spark["warm_cpu_s"]
+            figures |= {"large_rows": _rows(big), "large_driver_peak_mb": spark["peak_mb"]}
+            figures |= {f"large_spark_{name}": spark[name] for name in ("warm_s", "warm_cpu_s")}
             figures |= too_large(figures)
     ordered = dict(sorted(figures.items()))
     answer(as_json, ordered, "\n".join(f"{name:28} {value}" for name, value in ordered.items()))
@@ -142,18 +131,16 @@ def replicate(source: Run, folder: Path, rows: int) -> Run:
     """Replicate the roots and executions of ``source`` to about ``rows`` rows.
 
     Copy k starts k * 997 ns later and its latencies are k ns longer, so that values do not simply repeat.
-
     Raises `UserError` if there is nothing to replicate.
     """
     if not _rows(source):
-        raise UserError(
-            "has no tuples", field="run", value=str(source.folder), remedy="give a run in which tuples flow"
-        )
+        remedy = "give a run in which tuples flow"
+        raise UserError("has no tuples", field="run", value=str(source.folder), remedy=remedy)
     roots, executions = source.table("roots"), source.table("executions")
     copies = max(1, round(rows / _rows(source)))
     identity = dataclasses.replace(source.manifest.identity, experiment="bench", variant=f"{copies} copies")
     with RunWriter(folder, identity) as log:
-        for name in _SHORT_TABLES:
+        for name in ("nodes", "placements"):
             log.append(name, _columns(source.table(name), 0))
         for copy in range(copies):
             log.append("roots", _columns(roots, copy))
@@ -167,11 +154,10 @@ def rounds_of(folder: Path, rounds: int) -> dict[str, dict[str, Any]]:
     measured = [{engine: measure(engine, folder) for engine in ENGINES} for _ in range(rounds)]
     figures: dict[str, dict[str, Any]] = {}
     for engine in ENGINES:
-        first = measured[0][engine]
-        figures[engine] = {"results": first["results"]}
-        for name in first.keys() - {"results"}:
-            samples = [each[engine][name] for each in measured]
-            figures[engine][name] = round(float(np.median(samples)), 3)
+        own = [each[engine] for each in measured]
+        names = own[0].keys() - {"results"}
+        medians = {name: round(float(np.median([each[name] for each in own])), 3) for name in names}
+        figures[engine] = {"results": own[0]["results"], **medians}
     return figures
 
 
@@ -219,8 +205,8 @@ def complete_log(home: Path) -> Run:
     from storm_lab.runs.digest import identity_of
     from storm_lab.runs.execute import play
 
-    model = experiment(_EXPERIMENT)
-    spec = next(spec for spec in model.runs(model.checked()) if spec.variant == _VARIANT)
+    model = experiment("tstorm-word-count")
+    spec = next(spec for spec in model.runs(model.checked()) if spec.variant == "storm-default")
     spec = dataclasses.replace(spec, sample_every=1)
     return open_run(play((spec, identity_of(spec)), home))
 

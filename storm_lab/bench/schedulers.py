@@ -40,12 +40,9 @@ HEURISTICS = tuple(name for name in scheduler_names() if name != "optimal")
 STATED_EXPONENT = {"tstorm": 2.0}
 """Exponent that a paper states, in executors with nodes growing alike: ``Ne * Ns`` for T-Storm."""
 
-_STAGES = 4
-_TOPOLOGY_SIZE = 100
-_RATE = 10.0
+_STAGES, _TOPOLOGY_SIZE = 4, 100
 _MIN_MEASURABLE_S = 0.002
-_REPEATS = 3
-_QUICK_S = 0.5
+_REPEATS, _QUICK_S = 3, 0.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,9 +78,8 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
     """Build a view with chains of four equal components; each executor sends to all of the next stage."""
     count = max(1, executors // _TOPOLOGY_SIZE)
     topologies = tuple(_chain(f"chain-{i + 1:03d}", executors // count) for i in range(count))
-    cluster = Cluster(
-        tuple(Node(f"node{i + 1:04d}", host=f"host{i + 1:04d}", rack=f"rack{i % 10}") for i in range(nodes))
-    )
+    numbered = ((i, f"{i + 1:04d}") for i in range(nodes))
+    cluster = Cluster(tuple(Node(f"node{n}", host=f"host{n}", rack=f"rack{i % 10}") for i, n in numbered))
     bare = SchedulingView(topologies, cluster, version)
     traffic: dict[tuple[Executor, Executor], float] = {}
     for topology in topologies:
@@ -92,7 +88,7 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
             for a, source in enumerate(first):
                 for b, target in enumerate(second):
                     # Rates differ, so that sorting by traffic has work to do.
-                    traffic[source, target] = _RATE + (7 * a + 3 * b) % 11
+                    traffic[source, target] = 10.0 + (7 * a + 3 * b) % 11
     cpu = {e: 10.0 for group in bare.executors.values() for e in group}
     isolated = {topology.name: 5 for topology in topologies[::2]}
     return dataclasses.replace(bare, load=MeasuredLoad(cpu_mhz=cpu, traffic=traffic), isolated=isolated)

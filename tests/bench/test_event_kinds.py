@@ -12,8 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "emulator"))
 from scene import MS, US, chain, chain_trace, constant_work, nodes, start
 from test_timeline import ONE_LINE, bolt_apart, together, with_round_costs
 
-from storm_lab.bench._event_kinds import count_events
-from storm_lab.bench._kernel_model import Model
+from storm_lab.bench._kernel_model import Model, count_events
 from storm_lab.bench._kernel_model import start as start_model
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model import StormVersion
