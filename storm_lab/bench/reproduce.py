@@ -52,10 +52,8 @@ def measure(chosen: Sequence[Study], *, alone: bool = False, jobs: int = JOBS) -
     metrics (with one session for all: its share by the bytes of its logs). ``drawing_s``: the notebook's
     cells. ``other_s``: the start of the notebook's kernel and the HTML page. Runs that several studies read
     count for each of them. ``total_s`` is the wall time of the study with ``alone``, else the sum of the
-    parts with the emulation divided by the number of processes. ``papers`` sums the totals.
-
-    Raises:
-        StormLabError: a run or a notebook fails.
+    parts with the emulation divided by the number of processes. ``papers`` sums the totals. Raises
+    `StormLabError` if a run or a notebook fails.
     """
     began = time.perf_counter()
     rows: list[dict[str, Any]] = []

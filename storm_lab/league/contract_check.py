@@ -119,9 +119,8 @@ CASES = (
 def check(scheduler: Scheduler[Any], case: ContractCase) -> None:
     """Ask the scheduler about a case twice and check the answers.
 
-    Raises:
-        UserError: an answer is refused, two answers to the same question differ, the view was changed, or
-            nothing was placed although there is room.
+    Raises `UserError` if an answer is refused, two answers to the same question differ, the view was changed,
+    or nothing was placed although there is room.
     """
     before = value_digest(case.view.present.slots)
     first, again = (

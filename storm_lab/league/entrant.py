@@ -41,9 +41,7 @@ class Entrant:
         """Return the run under it, with the settings of `storm_lab.experiments.online_scheduling`.
 
         Each run gets a `fresh_copy`, so that what a scheduler leaves behind does not affect the next run.
-
-        Raises:
-            UserError: as `fresh_copy`, or a run has changed what the scheduler uses of a notebook.
+        Raises `UserError` as `fresh_copy`, or if a run has changed what the scheduler uses of a notebook.
         """
         if self._code and value_digest(self.scheduler) != self._code:
             message = "its class, or a global variable that it uses, has changed since the entrant was made"

@@ -34,10 +34,8 @@ def fresh_copy(scheduler: Scheduler[Any]) -> Scheduler[Any]:
     the new ones replace the old ones. Elsewhere other code may hold the old ones, so these are put back.
 
     The code of a notebook, of compiled modules and of classes inside functions cannot be imported again: such
-    a scheduler is only copied.
-
-    Raises:
-        UserError: the modules cannot be imported again, or a file has changed since it was imported.
+    a scheduler is only copied. Raises `UserError` if the modules cannot be imported again, or a file has
+    changed since it was imported.
     """
     kind = type(scheduler)
     modules = {} if is_own_code(kind) else _modules_with(kind.__module__)

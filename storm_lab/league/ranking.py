@@ -69,9 +69,7 @@ def ranks(scores: pd.DataFrame) -> pd.DataFrame:
     """Rank the schedulers (columns) on each instance (row), 1 for the smallest score; ties share a mean rank.
 
     Scores within `TIE_TOLERANCE` of each other are tied. All failures (infinite) are tied and come last.
-
-    Raises:
-        UserError: a score is missing.
+    Raises `UserError` if a score is missing.
     """
     if scores.isna().to_numpy().any():
         raise UserError("a scheduler has no score on an instance", field="scores")
@@ -143,10 +141,8 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
     Gains are ``100 * (1 - own / baseline)`` per instance, so more is better. Instances on which one of the
     two failed have no gain; in the test they count as the largest difference. Columns: scheduler, instances,
     gain_percent, low_percent and high_percent (quartiles), p_value, p_holm, differs. P values are empty for
-    fewer than `LEAST_INSTANCES`, where no difference could be significant.
-
-    Raises:
-        UserError: no scheduler has the baseline's name.
+    fewer than `LEAST_INSTANCES`, where no difference could be significant. Raises `UserError` if no scheduler
+    has the baseline's name.
     """
     if baseline not in scores:
         remedy = f"there are: {', '.join(map(str, scores.columns))}"

@@ -19,10 +19,7 @@ def check_advisable(site: Site) -> None:
     """Refuse a site for which no advice is possible.
 
     Advice needs a present load and tracked tuples, whose completion is known. It sets placement and faults
-    itself.
-
-    Raises:
-        UserError: names the spout or the condition.
+    itself. The `UserError` names the spout or the condition.
     """
     for name, given in (("placement", site.conditions.placement), ("faults", site.conditions.faults.faults)):
         if given:

@@ -24,11 +24,9 @@ from storm_lab.schedulers.contract import Scheduler, SchedulingResult, Schedulin
 def check_view(view: SchedulingView) -> None:
     """Refuse an impossible view with an error that names the fault.
 
-    Topologies and nodes check themselves when they are made; this checks that they fit together.
-
-    Raises:
-        UserError: no slots, a topology without executors, a duplicate id, a slot with two topologies,
-            or a placed executor of an unknown topology or component.
+    Topologies and nodes check themselves when they are made; this checks that they fit together: a
+    `UserError` if there is no slot, a topology without executors, a duplicate id, a slot with two topologies,
+    or a placed executor of an unknown topology or component.
     """
     check_distinct("the view", "topology", [topology.id for topology in view.topologies])
     check_slots(view.cluster)
@@ -94,10 +92,9 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
 def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
     """Return the policy's checked answer; ``case`` names the question in error messages.
 
-    Raises:
-        UserError: the policy raised an exception, called ``sys.exit``, or returned something else or an
-            assignment that no cluster could run; names policy, case, executor and slot. An exception from one
-            of the project's own policies is a defect and is passed on unchanged.
+    Raises `UserError` if the policy raised an exception, called ``sys.exit``, or returned something else or
+    an assignment that no cluster could run; names policy, case, executor and slot. An exception from one of
+    the project's own policies is a defect and is passed on unchanged.
     """
     about = f", {case}" if case else ""
     remedy = "fix the scheduler or choose another"

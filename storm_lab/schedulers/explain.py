@@ -25,8 +25,7 @@ COLUMNS = (
 def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
     """Return the policy's answer with a reason for every decision, checked as in `ask`.
 
-    Raises:
-        UserError: as `ask`, or the reasons have the wrong types.
+    Raises `UserError` as `ask`, or if the reasons have the wrong types.
     """
     result = ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
     wrong = _wrong_reason(result)

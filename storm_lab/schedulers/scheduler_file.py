@@ -56,10 +56,8 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
     ``:KEY=VALUE,KEY=VALUE``. Further ``parameters`` are ``KEY=VALUE`` each.
 
     The folder of the file, or the working folder, is put on the module path. The scheduler may then import
-    its neighbours, and processes that play runs can find it. Importing it executes the user's code.
-
-    Raises:
-        UserError: there is no such file, module, class or scheduler, or it cannot be imported.
+    its neighbours, and processes that play runs can find it. Importing it executes the user's code. Raises
+    `UserError` if there is no such file, module, class or scheduler, or it cannot be imported.
     """
     if is_file_or_module(text):
         place, name, given = split_reference(text)

@@ -28,8 +28,7 @@ _US = 1000.0
 def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s: float = 60.0) -> Run:
     """Play a site with every execution logged, or find that run if it was played before, and return it.
 
-    Raises:
-        StormLabError: the run is refused or fails, or there is no such scheduler.
+    Raises `StormLabError` if the run is refused or fails, or there is no such scheduler.
     """
     entrant = Entrant(scheduler, make_scheduler(scheduler))
     given = {"seeds": [seed], "duration_s": duration_s, "monitor_s": 5.0}
@@ -44,10 +43,8 @@ def journey(run: Run, root: int) -> pd.DataFrame:
     Columns: component, task, node, travelled, since_emit_us (entering the queue), waited_us, executed_us,
     parent (row of the execution that emitted it; -1: the spout). The log does not name the parent: it is the
     last execution on the sending task that began before the tuple was queued, which is a later one than the
-    true parent if a task executes several tuples of the tree while their children are on their way.
-
-    Raises:
-        UserError: the log holds no execution of this root.
+    true parent if a task executes several tuples of the tree while their children are on their way. Raises
+    `UserError` if the log holds no execution of this root.
     """
     found = pq.read_table(run.path("executions"), filters=pc.field("root_id") == root).to_pandas()
     roots = pq.read_table(run.path("roots"), filters=pc.field("root_id") == root).to_pandas()
@@ -78,8 +75,7 @@ def journey(run: Run, root: int) -> pd.DataFrame:
 def roots_of(run: Run, count: int = 5) -> list[int]:
     """Return the first roots that were emitted after the warm-up, acked, and have logged executions.
 
-    Raises:
-        UserError: there is no such root.
+    Raises `UserError` if there is no such root.
     """
     roots = pq.read_table(run.path("roots"), columns=["root_id", "emit_ns", "outcome"]).to_pandas()
     logged = pq.read_table(run.path("executions"), columns=["root_id"]).to_pandas()["root_id"].unique()

@@ -63,8 +63,7 @@ class WhatIf:
     ) -> Turn:
         """Schedule and play one position of the knobs.
 
-        Raises:
-            UserError: there is no such policy, or a value does not fit.
+        Raises `UserError` if there is no such policy, or a value does not fit.
         """
         site = example_site(lines_per_s, nodes=nodes, workers=workers)
         scheduler = make_scheduler(policy, [f"gamma={gamma}"] if policy == "tstorm" else [])

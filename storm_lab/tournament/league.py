@@ -74,10 +74,8 @@ class League:
         """Make a league on a stage, optionally with some parameters and a measured machine's constants.
 
         A stage is a `storm_lab.league.reader_site.Site` or a stage of a paper, such as T-Storm's Word Count
-        on its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`).
-
-        Raises:
-            UserError: two entrants have the same name, or a parameter is refused.
+        on its ten blades (`storm_lab.papers.tstorm.word_count_stage.STAGE`). Raises `UserError` if two
+        entrants have the same name, or a parameter is refused.
         """
         check_distinct("a league", "entrant", [entrant.name for entrant in entrants])
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}), machine)
@@ -85,10 +83,8 @@ class League:
     def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
         """Play all runs that are not yet on disk, and print how many were reused.
 
-        Schedulers defined in a notebook play in this process.
-
-        Raises:
-            StormLabError: a run is refused or fails.
+        Schedulers defined in a notebook play in this process. Raises `StormLabError` if a run is refused or
+        fails.
         """
         played: list[PlayedRun] = []
         for entrants, jobs in (
@@ -180,10 +176,7 @@ def league_table(rows: pd.DataFrame, baseline: str = "") -> pd.DataFrame:
     With a ``baseline``, one of the variants, a column gives the difference of each variant's processing time
     from the baseline's, seed by seed. Variants that complete fewer than nine tenths of the most lines come
     after the others, because a scheduler that drops load is quick. Variants with a run that cannot be ranked
-    come last.
-
-    Raises:
-        UserError: no variant has the baseline's name.
+    come last. Raises `UserError` if no variant has the baseline's name.
     """
     variants = list(dict.fromkeys(rows["variant"]))
     if baseline and baseline not in variants:

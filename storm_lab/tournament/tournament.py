@@ -80,10 +80,8 @@ class Tournament:
 
         Columns: case, group, scheduler, seed, run, those of `MEASURES`, objective (``latency`` or
         ``throughput``: what the case measures), score (smaller is better, infinite for a loss) and problem
-        (the reason of a loss, else empty).
-
-        Raises `StormLabError` if no run succeeded, or there is no Java for Spark. An interruption keeps
-        complete runs.
+        (the reason of a loss, else empty). Raises `StormLabError` if no run succeeded, or there is no Java
+        for Spark. An interruption keeps complete runs.
         """
         failures: dict[str, str] = {}
         specs = [spec for own in self.specs().values() for spec in own]
