@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
+from storm_lab.monitoring.generator import OverloadRule
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
-from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.schedulers.contract import Scheduler
 
 STEADY_S = 500.0

@@ -17,7 +17,7 @@ from storm_lab.experiments.online_scheduling import generator
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.identity.value import value_digest
 from storm_lab.league.fresh_code import fresh_copy
-from storm_lab.monitoring.consolidation import InitialConsolidation
+from storm_lab.monitoring.online_scheduling import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.storm.default import DefaultScheduler

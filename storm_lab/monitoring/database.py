@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
-from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Executor, MeasuredLoad, Slot
@@ -102,10 +101,9 @@ class GeneratedSchedule:
 
 def parameters_json(parameters: object) -> str:
     """Return a policy's parameters as JSON with sorted keys."""
-    fields: dict[str, Any] = (
-        asdict(parameters) if is_dataclass(parameters) and not isinstance(parameters, type) else {}
-    )
-    return json.dumps(fields, sort_keys=True, default=str)
+    if not is_dataclass(parameters) or isinstance(parameters, type):
+        return "{}"
+    return json.dumps(asdict(parameters), sort_keys=True, default=str)
 
 
 class LoadDatabase:
@@ -147,9 +145,8 @@ class LoadDatabase:
                 raise UserError(message, field="database", value=str(path))
             opened.load()
         except sqlite3.DatabaseError as error:
-            raise UserError(
-                f"the file is not a load database ({error})", field="database", value=str(path)
-            ) from error
+            message = f"the file is not a load database ({error})"
+            raise UserError(message, field="database", value=str(path)) from error
         return opened
 
     def __enter__(self) -> LoadDatabase:
@@ -167,18 +164,14 @@ class LoadDatabase:
         with self._db as db:
             span = (load.start_ns, load.end_ns)
             window = db.execute("INSERT INTO window VALUES (NULL, ?, ?)", span).lastrowid
-            self._insert(
-                "executor_load",
-                [
-                    (window, self._id(e), *x.slot, x.mhz_sample, x.mhz_average, x.queued)
-                    for e, x in load.executors.items()
-                ],
-            )
+            executors = [
+                (window, self._id(e), *x.slot, x.mhz_sample, x.mhz_average, x.queued)
+                for e, x in load.executors.items()
+            ]
+            pairs = load.traffic.items()
+            self._insert("executor_load", executors)
             self._insert("node_load", [(window, node, *mhz) for node, mhz in load.nodes.items()])
-            self._insert(
-                "traffic",
-                [(window, self._id(a), self._id(b), *rates) for (a, b), rates in load.traffic.items()],
-            )
+            self._insert("traffic", [(window, self._id(a), self._id(b), *rates) for (a, b), rates in pairs])
             self._insert("failure", [(window, *failed) for failed in load.failed.items()])
 
     def _insert(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:

@@ -98,15 +98,12 @@ class LoadMonitor:
             start_ns=sample.start_ns,
             end_ns=sample.end_ns,
             executors={
-                executor: ExecutorLoad(
-                    self._slot_of[executor], per_executor.get(executor, 0.0), average, queued.get(executor, 0)
-                )
-                for executor, average in sorted(self._cpu.values.items())
+                e: ExecutorLoad(self._slot_of[e], per_executor.get(e, 0.0), average, queued.get(e, 0))
+                for e, average in sorted(self._cpu.values.items())
             },
             nodes={node: (mhz, self._node.values[node]) for node, mhz in nodes.items()},
             traffic={
-                pair: (traffic.get(pair, 0.0), average)
-                for pair, average in sorted(self._traffic.values.items())
+                pair: (traffic.get(pair, 0.0), mean) for pair, mean in sorted(self._traffic.values.items())
             },
             failed=dict(sample.failed),
         )

@@ -1,7 +1,4 @@
-"""T-Storm's online scheduling as one service (Fig. 4).
-
-It consists of monitors, load database, schedule generator and custom scheduler.
-"""
+"""T-Storm's initial assignment (section IV-C) and online scheduling (Fig. 4), as services of a run."""
 
 from __future__ import annotations
 
@@ -17,10 +14,42 @@ from storm_lab.model import InvalidAssignmentError
 from storm_lab.model.checks import check_number
 from storm_lab.model.topology import MIN_TIME_S
 from storm_lab.monitoring.database import LoadDatabase
-from storm_lab.monitoring.generator import ACTOR, ScheduleGenerator
+from storm_lab.monitoring.generator import ACTOR, OverloadRule, ScheduleGenerator
 from storm_lab.monitoring.monitor import MonitorPlan
-from storm_lab.monitoring.overload import OverloadRule
 from storm_lab.schedulers.contract import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class InitialConsolidation:
+    """Rebalance each topology to ``min(N_u, N_w)`` workers when it first runs under Nimbus's own scheduler.
+
+    N_u is the number that its user asked for, N_w the number of nodes that have a slot for it.
+    """
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Wait for the topologies."""
+        done: set[str] = set()
+        nimbus = control.nimbus
+
+        def consolidate(topology_id: str) -> None:
+            if topology_id in done:
+                return
+            done.add(topology_id)
+            stored = nimbus.current(topology_id)
+            assert stored is not None
+            mine = set(stored.slots.values())
+            others = set(nimbus.present.slots.values()) - mine
+            nodes = [node for node in nimbus.live_cluster.nodes if any(s not in others for s in node.slots)]
+            asked = nimbus.topologies[topology_id].workers
+            workers = min(asked, len(nodes))
+            if len(mine) <= workers and len({slot.node for slot in mine}) == len(mine):
+                control.log.note("consolidator", "leave", topology_id, "no node has two workers of it")
+                return
+            reason = f"initial assignment: min({asked} workers asked for, {len(nodes)} nodes)"
+            nimbus.rebalance(topology_id, workers=workers, reason=reason)
+
+        nimbus.on_running(consolidate)
+
 
 _PLUG_IN = "scheduler"
 

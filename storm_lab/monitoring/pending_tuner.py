@@ -175,14 +175,8 @@ class PendingTuning:
             total = read()
             before = tuner.get()
             action = tuner.auto_tune(total - seen)
-            control.log.note(
-                "tuner",
-                action.value,
-                self.topology,
-                f"progress {total - seen:g}",
-                before=before,
-                limit=tuner.get(),
-            )
+            why = f"progress {total - seen:g}"
+            control.log.note("tuner", action.value, self.topology, why, before=before, limit=tuner.get())
             seen = total
             control.plane.now().set_max_pending(self.topology, tuner.get())
 

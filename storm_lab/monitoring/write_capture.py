@@ -33,13 +33,8 @@ class WriteCapture:
             totals = {record.value: float(written[record]) for record in Record}
             totals[OFFSETS] = server.other_writes_by(control.clock.now_ns)
             for origin, total in totals.items():
-                control.log.note(
-                    ACTOR,
-                    ACTION,
-                    origin,
-                    f"last {_PERIOD_S:g} s",
-                    writes=round(total - seen.get(origin, 0.0)),
-                )
+                writes = round(total - seen.get(origin, 0.0))
+                control.log.note(ACTOR, ACTION, origin, f"last {_PERIOD_S:g} s", writes=writes)
             seen.update(totals)
 
         control.clock.every(ns(_PERIOD_S), Rank.MONITOR, ACTOR, capture)

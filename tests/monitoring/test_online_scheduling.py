@@ -20,11 +20,10 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, Node, Slot
-from storm_lab.monitoring.consolidation import InitialConsolidation
 from storm_lab.monitoring.database import LoadDatabase, WindowLoad
+from storm_lab.monitoring.generator import OverloadDetector, OverloadRule
 from storm_lab.monitoring.monitor import MonitorPlan
-from storm_lab.monitoring.online_scheduling import OnlineScheduling, Swap
-from storm_lab.monitoring.overload import OverloadDetector, OverloadRule
+from storm_lab.monitoring.online_scheduling import InitialConsolidation, OnlineScheduling, Swap
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from tests.control.fake_plane import FakePlane
 from tests.control.world import build, chain, run_to, seconds_of

@@ -15,7 +15,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.online_scheduling import STEADY_S, generator
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.monitoring.consolidation import InitialConsolidation
+from storm_lab.monitoring.online_scheduling import InitialConsolidation
 from storm_lab.papers.tstorm.testbed import blades, costs_of
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
