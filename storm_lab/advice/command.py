@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -94,15 +95,9 @@ def advise_command(
 
 def _check_notebook(path: Path) -> None:
     """Refuse, before the long work, a path at which no notebook can be written."""
+    refused = partial(UserError, field="notebook", value=str(path))
     if path.suffix != ".ipynb":
-        raise UserError(
-            "is not a notebook file name",
-            field="notebook",
-            value=str(path),
-            remedy="use a name that ends in .ipynb",
-        )
+        raise refused("is not a notebook file name", remedy="use a name that ends in .ipynb")
     if not path.parent.is_dir():
-        raise UserError(
-            "the folder does not exist", field="notebook", value=str(path), remedy="create it first"
-        )
+        raise refused("the folder does not exist", remedy="create it first")
     check_folder(path.parent, field="notebook")

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
@@ -100,17 +101,19 @@ class Measurer:
         """Return the placement of the executors at the end of a run."""
         (run,) = play_all(setting.run_specs([seed]), jobs=self.jobs)
         rows = open_run(run.folder).table("placements").sort_by("start_ns").to_pylist()
-        last = {
-            Executor(row["topology"], row["start_task"], row["end_task"], row["component"]): row
-            for row in rows
-        }
-        return Assignment.of((e, Slot(row["node"], row["port"])) for e, row in sorted(last.items()))
+        executor = itemgetter("topology", "start_task", "end_task", "component")
+        last = {Executor(*executor(row)): Slot(row["node"], row["port"]) for row in rows}
+        return Assignment.of(sorted(last.items()))
 
     def losses(self, setting: Setting, placed: Assignment, seed: int) -> tuple[NodeLoss, ...]:
         """Measure the loss of each of the nodes that hold most executors; the policy then schedules again."""
         executors_on = Counter(slot.node for slot in placed.slots.values())
         names = sorted(executors_on, key=lambda node: (-executors_on[node], node))[:_MAX_LOSSES]
-        failing = [replace(setting, site=_with_node_failure(setting.site, placed, node)) for node in names]
+        failing = []
+        for node in names:
+            faults = FaultPlan.of_rows([{"fault": "kill-node", "at_s": _LOSS_AT_S, "node": node}])
+            conditions = replace(setting.site.conditions, placement=placed, faults=faults)
+            failing.append(replace(setting, site=replace(setting.site, conditions=conditions)))
         tables = self._tables([each.run_specs([seed], _LOSS_S) for each in failing], _AFTER_LOSS)
         load = present_load(setting.site)
         return tuple(_loss(node, load, own) for node, own in zip(names, tables, strict=True))
@@ -133,12 +136,11 @@ def _with_low_initial_load(setting: Setting) -> Setting:
     """
     if setting.entrant.online:
         return setting
-    site = setting.site
+    plan, low = setting.site.plan, with_load(setting.site, _INITIAL_LOAD_SHARE)
     full_load = tuple(
-        SetLoad(_FULL_LOAD_FROM_S, site.plan.topology.id, spout, source.rate_per_s)
-        for spout, source in site.plan.sources.items()
+        SetLoad(_FULL_LOAD_FROM_S, plan.topology.id, spout, source.rate_per_s)
+        for spout, source in plan.sources.items()
     )
-    low = with_load(site, _INITIAL_LOAD_SHARE)
     conditions = replace(low.conditions, faults=FaultPlan(full_load))
     return replace(setting, site=replace(low, conditions=conditions))
 
@@ -212,11 +214,6 @@ def _after_warm_up(tables: MetricTables, frame: pd.DataFrame) -> pd.DataFrame:
     """Return the bins that are entirely after the warm-up."""
     joined = frame.merge(tables.runs[["run", "warm_up_s"]], on="run")
     return joined[joined["t_s"] >= joined["warm_up_s"]]
-
-
-def _with_node_failure(site: Site, placed: Assignment, node: str) -> Site:
-    plan = FaultPlan.of_rows([{"fault": "kill-node", "at_s": _LOSS_AT_S, "node": node}])
-    return replace(site, conditions=replace(site.conditions, placement=placed, faults=plan))
 
 
 def _loss(node: str, load: float, tables: MetricTables) -> NodeLoss:

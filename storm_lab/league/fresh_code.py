@@ -45,7 +45,8 @@ def fresh_copy(scheduler: Scheduler[Any]) -> Scheduler[Any]:
         state = b""
     if not state:
         return deepcopy(scheduler)
-    digests = _digests(modules)
+    files = {file for module in modules.values() if (file := _file(module)) is not None and file.is_file()}
+    digests = {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
     known = _imported.setdefault(kind, digests)
     for file in sorted(known.keys() & digests.keys()):
         if known[file] != digests[file]:
@@ -88,8 +89,3 @@ def _folder(module: ModuleType | None) -> Path | None:
     """Return the folder that holds a top-level module or package; None if there is none."""
     places = [*getattr(module, "__path__", ()), *filter(None, [_file(module)])]
     return Path(places[0]).resolve().parent if places else None
-
-
-def _digests(modules: dict[str, ModuleType]) -> dict[Path, str]:
-    files = {file for module in modules.values() if (file := _file(module)) is not None and file.is_file()}
-    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}

@@ -151,7 +151,10 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
     for name in scores.columns:
         if name == baseline:
             continue
-        gains = _gains(scores[name], scores[baseline])
+        own, base = scores[name], scores[baseline]
+        with np.errstate(invalid="ignore"):
+            gains = (100 * (1 - own / base)).mask(np.isinf(base), np.inf)
+        gains = gains.mask(np.isinf(own) & np.isinf(base), 0.0)
         finite = gains[np.isfinite(gains)]
         low, median, high = finite.quantile([0.25, 0.5, 0.75])
         test = signed_rank(gains)
@@ -165,14 +168,6 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p_value"].tolist())
     table["differs"] = table["p_holm"] < SIGNIFICANCE_LEVEL
     return table
-
-
-def _gains(own: pd.Series[float], base: pd.Series[float]) -> pd.Series[float]:
-    """Return the gains in per cent; infinite where one of the two failed, 0 where both did."""
-    with np.errstate(invalid="ignore"):
-        gains = 100 * (1 - own / base)
-    gains = gains.mask(np.isinf(base), np.inf)
-    return gains.mask(np.isinf(own) & np.isinf(base), 0.0)
 
 
 def signed_rank(gains: pd.Series[float]) -> SignedRank | None:

@@ -49,15 +49,10 @@ def journey(run: Run, root: int) -> pd.DataFrame:
     found = pq.read_table(run.path("executions"), filters=pc.field("root_id") == root).to_pandas()
     roots = pq.read_table(run.path("roots"), filters=pc.field("root_id") == root).to_pandas()
     if found.empty or roots.empty:
-        raise UserError(
-            "the log has no execution of this root",
-            field="root",
-            value=root,
-            remedy="choose one that roots_of returns",
-        )
+        remedy = "choose one that roots_of returns"
+        raise UserError("the log has no execution of this root", field="root", value=root, remedy=remedy)
     rows = found.sort_values(["start_ns", "task"], ignore_index=True)
     emit = int(roots["emit_ns"].iloc[0])
-    parents = [_parent(rows, row) for row in range(len(rows))]
     return pd.DataFrame(
         {
             "component": rows["component"].astype(str),
@@ -67,7 +62,7 @@ def journey(run: Run, root: int) -> pd.DataFrame:
             "since_emit_us": (rows["enqueue_ns"] - emit) / _US,
             "waited_us": (rows["start_ns"] - rows["enqueue_ns"]) / _US,
             "executed_us": (rows["end_ns"] - rows["start_ns"]) / _US,
-            "parent": parents,
+            "parent": [_parent(rows, row) for row in range(len(rows))],
         }
     )
 
@@ -82,12 +77,10 @@ def roots_of(run: Run, count: int = 5) -> list[int]:
     warm = roots[(roots["outcome"].astype(str) == "acked") & (roots["emit_ns"] >= run.manifest.warm_up_ns)]
     found = sorted(set(warm["root_id"]) & set(logged))[:count]
     if not found:
-        raise UserError(
-            f"no root tuple emitted after the warm-up of {run.manifest.warm_up_ns / 1e9:g} s was acked",
-            field="run",
-            value=run.manifest.run,
-            remedy="change the rate, or play for longer",
-        )
+        warm_up_s = run.manifest.warm_up_ns / 1e9
+        message = f"no root tuple emitted after the warm-up of {warm_up_s:g} s was acked"
+        remedy = "change the rate, or play for longer"
+        raise UserError(message, field="run", value=run.manifest.run, remedy=remedy)
     return found
 
 

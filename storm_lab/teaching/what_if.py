@@ -166,17 +166,10 @@ def _latency(turn: Turn) -> Figure:
                 f"99th percentile {_short(p99)} ms": axes.axvline(p99, color=LINES[2], linestyle=":"),
             }
             head(figure, "", marks, len(marks))
-        axes.set(
-            xlabel="complete latency, ms",
-            ylabel="lines within this latency, %",
-            xlim=(0, None),
-            ylim=(0, 101),
-        )
-        foot(
-            figure,
-            f"{turn.acked_per_s:.3g} of {turn.offered_per_s:.3g} lines/s completed, from {_WARM_UP_S:g} s to "
-            f"{_PLAY_S:g} s of one run",
-        )
+        axes.set(xlabel="complete latency, ms", ylabel="lines within this latency, %")
+        axes.set(xlim=(0, None), ylim=(0, 101))
+        rates = f"{turn.acked_per_s:.3g} of {turn.offered_per_s:.3g} lines/s completed"
+        foot(figure, f"{rates}, from {_WARM_UP_S:g} s to {_PLAY_S:g} s of one run")
     return figure
 
 

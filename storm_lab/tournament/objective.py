@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.source import SourceKind
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import MeasuredLoad, acker_count, executors_of
 from storm_lab.pipeline.metric_tables import MetricTables
@@ -46,15 +46,13 @@ def objective_of(run: EmulationSpec) -> str:
     for answers. A source with a rate or recorded arrivals emits the same under every scheduler, and so does a
     spout that is never empty but sleeps after each tuple.
     """
-    sources = [source for plan in run.topologies for source in plan.sources.values()]
-    return THROUGHPUT if not is_anchored(run) or any(map(_is_elastic, sources)) else LATENCY
-
-
-def _is_elastic(source: SourcePlan) -> bool:
-    """Whether what the source emits depends on how soon its tuples are processed."""
-    if source.kind is SourceKind.SATURATED:
-        return source.sleep_ns == 0
-    return source.kind is SourceKind.CLOSED_LOOP
+    is_elastic = any(
+        source.kind is SourceKind.CLOSED_LOOP
+        or (source.kind is SourceKind.SATURATED and source.sleep_ns == 0)
+        for plan in run.topologies
+        for source in plan.sources.values()
+    )
+    return THROUGHPUT if is_elastic or not is_anchored(run) else LATENCY
 
 
 TRAFFIC_METRICS = ("executor_traffic", "stays")

@@ -212,9 +212,8 @@ def _timed_answer(
 
 def _refusal(answer: SchedulingResult) -> str:
     """Return the messages of the topologies that are not scheduled, as one line."""
-    refused = [status for status in answer.status.values() if not status.scheduled]
-    why = "; ".join(dict.fromkeys(status.message or "no reason given" for status in refused))
-    return " ".join(why.split())
+    refused = (s.message or "no reason given" for s in answer.status.values() if not s.scheduled)
+    return " ".join("; ".join(dict.fromkeys(refused)).split())
 
 
 def _view(spec: RunSpec) -> SchedulingView:
@@ -227,12 +226,11 @@ def _view(spec: RunSpec) -> SchedulingView:
 def _excess(rows: pd.DataFrame, specs: Mapping[str, RunSpec], tables: MetricTables) -> dict[str, float]:
     """Return, by run, the excess of its placement over the least inter-node traffic, where that is proven."""
     found: dict[str, float] = {}
-    for _, own in rows[rows["problem"] == ""].groupby("case", sort=False):
-        traffic = traffic_of(tables, own["run"].iloc[0])
-        least = least_traffic(_view(specs[own["run"].iloc[0]]), traffic)
+    for _, runs in rows[rows["problem"] == ""].groupby("case", sort=False)["run"]:
+        traffic = traffic_of(tables, runs.iloc[0])
+        least = least_traffic(_view(specs[runs.iloc[0]]), traffic)
         if least is not None:
-            for run in own["run"]:
-                found[run] = excess_percent(traffic, nodes_of(tables, run), least)
+            found |= {run: excess_percent(traffic, nodes_of(tables, run), least) for run in runs}
     return found
 
 
