@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 from storm_lab.errors import UserError, exception_summary, shown
@@ -68,14 +69,13 @@ def field(own: Sequence[str], policies: Sequence[str] = tuple(RUNS_ON_MEASURED_L
 
 def _check_file_name(name: str, text: str) -> None:
     """Refuse a name that cannot name the files of an entrant."""
-    remedy = 'write another name = "..." into your class, with letters, digits, - and _'
+    refused = partial(UserError, field="scheduler", value=text)
     if any(sign in name for sign in _NOT_IN_FILE_NAMES) or not name.strip(" ."):
-        message = f"{shown(name)} cannot be used as a file name"
-        raise UserError(message, field="scheduler", value=text, remedy=remedy)
+        remedy = 'write another name = "..." into your class, with letters, digits, - and _'
+        raise refused(f"{shown(name)} cannot be used as a file name", remedy=remedy)
     if len(name.encode()) > _LONGEST_NAME:
-        message = f"its name in the league has more than {_LONGEST_NAME} bytes"
         remedy = "shorten the name of the class or the values of the parameters"
-        raise UserError(message, field="scheduler", value=text, remedy=remedy)
+        raise refused(f"its name in the league has more than {_LONGEST_NAME} bytes", remedy=remedy)
 
 
 def _check_copyable(scheduler: Scheduler[Any], text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -25,17 +26,13 @@ def check_advisable(site: Site) -> None:
         if given:
             raise UserError("advice sets this itself", field=name, remedy="leave it out")
     for spout, source in site.plan.sources.items():
+        refused = partial(UserError, field=f"source of spout {spout}")
         if source.kind is not SourceKind.RATE:
-            raise UserError(
-                "has no rate, so the present load is unknown",
-                field=f"source of spout {spout}",
-                value=source.kind.name.lower(),
-                remedy="give its records per second",
-            )
+            message, remedy = "has no rate, so the present load is unknown", "give its records per second"
+            raise refused(message, value=source.kind.name.lower(), remedy=remedy)
         if not source.anchored:
             message = "emits without message ids, so it is unknown when a record is complete"
-            remedy = "give anchored: true"
-            raise UserError(message, field=f"source of spout {spout}", value="anchored: false", remedy=remedy)
+            raise refused(message, value="anchored: false", remedy="give anchored: true")
     if acker_count(site.plan.topology, site.version) == 0:
         raise UserError(
             "Storm then acks records as soon as they are emitted, so it is unknown when one is complete",
@@ -79,19 +76,17 @@ def with_nodes(site: Site, count: int) -> Site:
 
 def with_load(site: Site, factor: float) -> Site:
     """Return the site with the load of every spout multiplied by ``factor``."""
-    sources = {
-        name: replace(source, rate_per_s=source.rate_per_s * factor)
-        for name, source in site.plan.sources.items()
-    }
+    given = site.plan.sources.items()
+    sources = {name: replace(source, rate_per_s=source.rate_per_s * factor) for name, source in given}
     return replace(site, plan=replace(site.plan, sources=sources))
 
 
 def with_message_costs(site: Site, factor: float) -> Site:
     """Return the site with the costs of messages between workers times ``factor``, within their ranges."""
     cost = site.conditions.cost
-    ranges = {item.name: item for item in constants_of(CostModel())}
     values = {
-        name: min(max(getattr(cost, name) * factor, ranges[name].low), ranges[name].high)
-        for name in MESSAGE_COSTS
+        item.name: min(max(getattr(cost, item.name) * factor, item.low), item.high)
+        for item in constants_of(CostModel())
+        if item.name in MESSAGE_COSTS
     }
     return replace(site, conditions=replace(site.conditions, cost=replace(cost, **values)))

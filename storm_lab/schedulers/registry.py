@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -16,6 +17,7 @@ from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
 
 GROUP = "storm_lab.schedulers"
+_refused = partial(UserError, field="scheduler")
 
 _OWN = {
     "even": "storm.even:EvenScheduler",
@@ -45,7 +47,7 @@ def _known() -> dict[str, EntryPoint]:
         other = known.setdefault(point.name, point)
         if other is not point:
             message = f"two packages provide a scheduler of this name: {other.value} and {point.value}"
-            raise UserError(message, field="scheduler", value=point.name, remedy="uninstall one of them")
+            raise _refused(message, value=point.name, remedy="uninstall one of them")
     return known
 
 
@@ -62,10 +64,9 @@ def scheduler_class(name: str) -> type[Scheduler[Any]]:
     try:
         found = point.load()
     except (ImportError, AttributeError) as error:
-        message = f"{point.value} cannot be imported: {error}"
-        raise UserError(message, field="scheduler", value=name) from error
+        raise _refused(f"{point.value} cannot be imported: {error}", value=name) from error
     if not (isinstance(found, type) and issubclass(found, Scheduler)):
-        raise UserError(f"{point.value} is not a subclass of Scheduler", field="scheduler", value=name)
+        raise _refused(f"{point.value} is not a subclass of Scheduler", value=name)
     return found
 
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import fields
+from functools import partial
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,8 @@ from storm_lab.machine.options import Option
 from storm_lab.schedulers.contract import Scheduler
 from storm_lab.schedulers.parameters import parse_parameters
 from storm_lab.schedulers.registry import scheduler_class, scheduler_names
+
+_refused = partial(UserError, field="scheduler")
 
 
 @contextmanager
@@ -67,19 +70,14 @@ def scheduler_of(text: str, parameters: Iterable[str] = ()) -> Scheduler[Any]:
         kind = _installed_class(owner)
     _check_class(kind, text)
     try:
-        return kind(parse_parameters(kind.Parameters, [*_values(given), *parameters], owner=owner))
+        values = [piece for piece in given.split(",") if piece.strip()]
+        return kind(parse_parameters(kind.Parameters, [*values, *parameters], owner=owner))
     except UserError:
         raise
     except (Exception, SystemExit) as error:
         if is_own_code(kind):
             raise
-        raise UserError(
-            f"it cannot be created: {exception_summary(error)}", field="scheduler", value=text
-        ) from error
-
-
-def _values(given: str) -> list[str]:
-    return [piece for piece in given.split(",") if piece.strip()]
+        raise _refused(f"it cannot be created: {exception_summary(error)}", value=text) from error
 
 
 def _installed_class(name: str) -> type[Scheduler[Any]]:
@@ -102,13 +100,10 @@ def _module_of(place: str, name: str, text: str) -> ModuleType:
 def _file_module(place: str) -> ModuleType:
     path = Path(place).absolute()
     if not path.is_file():
-        remedy = "storm-lab new scheduler NAME writes one"
-        raise UserError("there is no such file", field="scheduler", value=place, remedy=remedy)
+        raise _refused("there is no such file", value=place, remedy="storm-lab new scheduler NAME writes one")
     if not path.stem.isidentifier():
-        remedy = "use letters, digits and _"
-        raise UserError(
-            "the file name is not a valid module name", field="scheduler", value=place, remedy=remedy
-        )
+        message = "the file name is not a valid module name"
+        raise _refused(message, value=place, remedy="use letters, digits and _")
     _put_on_path(str(path.parent))
     try:
         known = find_spec(path.stem)
@@ -116,7 +111,7 @@ def _file_module(place: str) -> ModuleType:
         known = ModuleSpec(path.stem, None)
     if known is not None and (known.origin is None or Path(known.origin).resolve() != path.resolve()):
         message = f"another module has the name of the file: {known.origin or 'built in'}"
-        raise UserError(message, field="scheduler", value=place, remedy="rename the file")
+        raise _refused(message, value=place, remedy="rename the file")
     return _module(path.stem, place)
 
 
@@ -126,8 +121,7 @@ def _check_not_a_parameter(place: str, name: str, text: str) -> None:
         return
     known = {field.name for field in fields(scheduler_class(place).Parameters)}
     if name in known or find_spec(place) is None:
-        remedy = f"write {place}:{name}=VALUE"
-        raise UserError("the parameter has no value", field="scheduler", value=text, remedy=remedy)
+        raise _refused("the parameter has no value", value=text, remedy=f"write {place}:{name}=VALUE")
 
 
 def _put_on_path(folder: str) -> None:
@@ -143,12 +137,10 @@ def _module(name: str, place: str) -> ModuleType:
 
 
 def _not_importable(place: str, error: BaseException) -> UserError:
-    if isinstance(error, SyntaxError):
-        where = f"{Path(error.filename or place).name}, line {error.lineno}"
-        message = f"it is not valid Python: {error.msg} ({where})"
-    else:
-        message = f"it cannot be imported: {exception_summary(error)}"
-    return UserError(message, field="scheduler", value=place)
+    if not isinstance(error, SyntaxError):
+        return _refused(f"it cannot be imported: {exception_summary(error)}", value=place)
+    where = f"{Path(error.filename or place).name}, line {error.lineno}"
+    return _refused(f"it is not valid Python: {error.msg} ({where})", value=place)
 
 
 def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
@@ -161,31 +153,25 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
         and not inspect.isabstract(value)
     }
     if not name and len(own) == 1:
-        name = next(iter(own))
+        (name,) = own
     if name in own:
         return own[name]
-    listed = ", ".join(own) or "none"
-    message = (
-        f"the module has no scheduler {name}" if name else "the module does not have exactly one scheduler"
-    )
-    remedy = f"its subclasses of Scheduler with a method schedule: {listed}"
-    raise UserError(message, field="scheduler", value=text, remedy=remedy)
+    what = f"has no scheduler {name}" if name else "does not have exactly one scheduler"
+    remedy = f"its subclasses of Scheduler with a method schedule: {', '.join(own) or 'none'}"
+    raise _refused(f"the module {what}", value=text, remedy=remedy)
 
 
 def _check_class(kind: type[Scheduler[Any]], text: str) -> None:
     """Refuse a class without a method ``schedule``, a name or a version."""
     if inspect.isabstract(kind):
         remedy = "add schedule(self, view) to the class"
-        raise UserError("the class has no method schedule", field="scheduler", value=text, remedy=remedy)
+        raise _refused("the class has no method schedule", value=text, remedy=remedy)
     for item in ("name", "version"):
         if not isinstance(getattr(kind, item, None), str):
-            remedy = f'add {item} = "..." to the class'
-            raise UserError(f"the class has no {item}", field="scheduler", value=text, remedy=remedy)
+            raise _refused(f"the class has no {item}", value=text, remedy=f'add {item} = "..." to the class')
 
 
-def complete_scheduler(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
+def complete_scheduler(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the name of a scheduler; complete files if no name matches."""
     online = "online:" if incomplete.startswith("online:") else ""
     names = [f"{online}{name}" for name in scheduler_names()]
@@ -193,9 +179,7 @@ def complete_scheduler(
     return found or [CompletionItem(incomplete, type="file")]
 
 
-def complete_policies(
-    context: click.Context, parameter: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
+def complete_policies(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Complete the last of a list of schedulers; those that are already in the list are left out."""
     before, comma, _ = incomplete.rpartition(",")
     there = before.split(",")

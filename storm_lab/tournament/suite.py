@@ -78,11 +78,10 @@ def _settings(stage: Stage, duration_s: float) -> Mapping[str, object]:
 def _cases_named(cases: Sequence[Case], only: Sequence[str]) -> list[Case]:
     for name in only:
         if not any(case.name.startswith(name) for case in cases):
+            message = "no case has a name that begins with this"
             remedy = f"the cases are: {', '.join(case.name for case in cases)}"
-            raise UserError(
-                "no case has a name that begins with this", field="only", value=name, remedy=remedy
-            )
-    return [case for case in cases if any(case.name.startswith(name) for name in only)]
+            raise UserError(message, field="only", value=name, remedy=remedy)
+    return [case for case in cases if case.name.startswith(tuple(only))]
 
 
 _REQUIRED = ("name", "topology")

@@ -10,7 +10,7 @@ import math
 from storm_lab.model import Resources, Topology
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order
-from storm_lab.schedulers.storm.ras2_round_robin import search_for
+from storm_lab.schedulers.storm.ras2_search import search_for
 from storm_lab.schedulers.storm.ras_state import Ras2State, Sums, owners, priority_key, total_demand
 
 _MAX_ATTEMPTS = 5

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 
 from storm_lab.model import ACKER, Executor, Slot, Topology
 from storm_lab.model.settings import (
     ACKERS_PER_WORKER,
+    ISOLATE_MACHINES,
     ONE_COMPONENT,
     ONE_EXECUTOR,
     STATE_LIMIT,
@@ -81,11 +83,8 @@ class Search:
         if not self._topology.spouts:
             return SearchResult(False, "Cannot find a Spout!", failure="FAIL_INVALID_TOPOLOGY")
         if len(unassigned) >= self._limit:
-            return SearchResult(
-                False,
-                f"Unassignerd Executor count ({len(unassigned)}) is greater than searchable state count "
-                f"{self._limit}",
-            )
+            count = f"Unassignerd Executor count ({len(unassigned)})"
+            return SearchResult(False, f"{count} is greater than searchable state count {self._limit}")
         order = executor_order(self._state, self._topology)
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
         reached, success = self._place_all(order)
@@ -95,8 +94,8 @@ class Search:
             decisions = self._explanations(placed) if self._state.view.explain and placed else self._dead_end
             message = f"Fully Scheduled by {self._strategy.name} ({effort})"
             return SearchResult(True, message, decisions=decisions)
-        outcome = f"{effort}, {reached} of {len(order)} executors scheduled"
-        message = f"Cannot schedule by {self._strategy.name} ({outcome})"
+        effort += f", {reached} of {len(order)} executors scheduled"
+        message = f"Cannot schedule by {self._strategy.name} ({effort})"
         return SearchResult(False, message, True, self._dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
@@ -104,29 +103,24 @@ class Search:
         tried = [-1] * len(order)  # per executor: index of the last candidate slot tried
         nodes: NodeOrder | None = None
         k = 0
-        while True:
+        while k < len(order):
             if self._states > self._limit:
                 return k, False
             executor = order[k]
             if executor in self._bound_ackers:
-                if k == len(order) - 1:
-                    return k, True
                 k += 1
                 continue
             same_component = k == 0 or executor.component == order[k - 1].component
+            skip = 0
             if nodes is None or (self._strategy.resorts_nodes and same_component):
                 nodes = self._node_order()
                 skip = tried[k] + 1
-            else:
-                skip = 0
             slot = self._first_fit(executor, nodes, tried, k, skip)
             if self._state.view.explain:
                 whole = nodes.whole()
                 self._turns[executor] = whole, set(islice(self._with_room(executor, whole), skip))
             if slot is not None:
                 self._put(executor, slot)
-                if k == len(order) - 1:
-                    return k, True
                 k += 1
                 continue
             nodes = None
@@ -139,6 +133,7 @@ class Search:
             while k > 0 and order[k] in self._bound_ackers:
                 k -= 1
             self._undo(order[k])
+        return len(order) - 1, True
 
     def _node_order(self) -> NodeOrder:
         return NodeOrder(self._state, self._topology.id, self._places, self._strategy.rank)
@@ -199,13 +194,8 @@ class Search:
 
     def _ackers_to_bind(self, executor: Executor, slot: Slot) -> int:
         """Return how many ackers join the executor in a worker that has no bound ackers yet."""
-        if (
-            self._one_executor
-            or self._one_component
-            or executor.component == ACKER
-            or slot in self._bound
-            or not self._waiting_ackers
-        ):
+        apart = self._one_executor or self._one_component or executor.component == ACKER
+        if apart or slot in self._bound or not self._waiting_ackers:
             return 0
         demand = self._state.view.demand
         space = self._max_heap - demand(executor).memory_mb
@@ -292,3 +282,65 @@ class Search:
                 decisions.append(Decision(acker, slot, note="acker bound to its worker"))
                 self._state.place(acker, slot)
         return tuple(decisions)
+
+
+class RoundRobin(Search):
+    """Storm's round robin: every executor on the node after the previous one, without backtracking.
+
+    It uses only nodes without other topologies. Source: the answers of ``RoundRobinResourceAwareStrategy`` of
+    Storm 2.8.3, with its quirks: an executor of the *same* component as the previous one starts at the first
+    node again, and a last executor that fits nowhere counts as scheduled.
+    """
+
+    def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
+        last = len(order) - 1
+        remaining: list[str] = []
+        for k, executor in enumerate(order):
+            if self._states > self._limit:
+                return k, False
+            if executor in self._bound_ackers:
+                continue
+            if not remaining or k == 0 or executor.component == order[k - 1].component:
+                remaining = list(self._own_nodes)
+            slot = None
+            if self._state.view.explain:
+                self._turns[executor] = tuple(remaining), ()
+            while remaining and slot is None:
+                free = self._free[remaining.pop(0)]
+                slot = next((each for each in free if self._obstacle(executor, each) is None), None)
+            if slot is None:
+                self._note_dead_end(executor, k)
+                return k, k == last
+            self._put(executor, slot)
+        return last, True
+
+    @cached_property
+    def _own_nodes(self) -> list[str]:
+        """Nodes to use: those without another topology, at most ``topology.isolate.machines``."""
+        mine = self._topology.id
+        shared = {
+            slot.node
+            for slot, executors in self._state.workers.items()
+            if any(executor.topology != mine for executor in executors)
+        }
+        own = [node for node in self._node_order() if node not in shared]
+        most = int(number_of(self._topology.settings, ISOLATE_MACHINES, 0))
+        return own[:most] if most else own
+
+    def _candidates(
+        self, executor: Executor, nodes: Iterable[str], passed: Collection[Slot] = ()
+    ) -> tuple[Candidate, ...]:
+        # Own nodes that had their turn are left out.
+        own = self._own_nodes
+        shown = [n for n in nodes if n in own] + [n for n in self._free if n not in own]
+        return tuple(
+            candidate
+            if candidate.slot.node in own
+            else Candidate(candidate.slot, None, "node is not one of the topology's own nodes")
+            for candidate in super()._candidates(executor, shown, passed)
+        )
+
+
+def search_for(state: Ras2State, topology: Topology) -> Search:
+    """Return an attempt at the topology with the strategy that it asks for."""
+    return (RoundRobin if strategy_of(topology).round_robin else Search)(state, topology)
