@@ -11,14 +11,7 @@ from storm_lab.advice.advise import POLICIES, advise
 from storm_lab.errors import UserError
 from storm_lab.league.field import field
 from storm_lab.machine.atomic_file import check_folder
-from storm_lab.machine.options import (
-    FILE,
-    answer,
-    examples,
-    jobs_option,
-    json_option,
-    overlay_option,
-)
+from storm_lab.machine.options import FILE, answer, examples, jobs_option, json_option, overlay_option
 from storm_lab.runs.grid import parse_seeds
 from storm_lab.runs.notebook import notebooks_folder
 from storm_lab.schedulers.scheduler_file import names_of, policies_option, schedulers_option

@@ -34,12 +34,7 @@ class Case:
 
 
 def suite(
-    text: str,
-    *,
-    only: Sequence[str] = (),
-    instances: int = 1,
-    seed: int = 1,
-    duration_s: float = DURATION_S,
+    text: str, *, only: Sequence[str] = (), instances: int = 1, seed: int = 1, duration_s: float = DURATION_S
 ) -> tuple[Case, ...]:
     """Return the cases of ``papers``, ``generated`` or a file, to be run for ``duration_s`` of virtual time.
 

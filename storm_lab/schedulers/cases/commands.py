@@ -16,12 +16,7 @@ from storm_lab.machine.options import FILE, json_option, param_option, print_jso
 from storm_lab.model import StormVersion
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, read_cases
-from storm_lab.schedulers.contract import (
-    DEFAULT_STORM_VERSION,
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-)
+from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
 from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of, stdout_to_stderr
