@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Generic, TypeVar
@@ -40,11 +40,12 @@ _ACKER_SETTINGS_SINCE = (1, 1, 0)
 
 def default_demand(settings: Mapping[str, float | str | bool]) -> Resources:
     """Return what an executor asks for by its topology's settings, or else by Storm's defaults."""
-    return Resources(
-        number_of(settings, CPU, DEFAULT_DEMAND.cpu_points),
-        number_of(settings, ONHEAP, DEFAULT_DEMAND.memory_mb),
-        number_of(settings, OFFHEAP, DEFAULT_DEMAND.offheap_mb),
-    )
+    return _demand(settings, (CPU, ONHEAP, OFFHEAP), DEFAULT_DEMAND)
+
+
+def _demand(settings: Mapping[str, float | str | bool], keys: Sequence[str], default: Resources) -> Resources:
+    defaults = (default.cpu_points, default.memory_mb, default.offheap_mb)
+    return Resources(*(number_of(settings, *each) for each in zip(keys, defaults, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,7 @@ class SchedulingView:
 
     def unplaced(self, topology_id: str) -> tuple[Executor, ...]:
         """Return the topology's executors without a slot on a live node, in order of their first task."""
-        slots = self.present.slots
-        nodes = self.nodes
+        slots, nodes = self.present.slots, self.nodes
         return tuple(e for e in self.executors[topology_id] if e not in slots or slots[e].node not in nodes)
 
     def demand(self, executor: Executor) -> Resources:
@@ -125,12 +125,9 @@ class SchedulingView:
         try:
             return self._demands[executor.topology, executor.component]
         except KeyError:
-            raise UserError(
-                f"an executor of topology {executor.topology!r} belongs to a component "
-                "that the topology does not have",
-                field="component",
-                value=executor.component,
-            ) from None
+            of = f"an executor of topology {executor.topology!r}"
+            message = f"{of} belongs to a component that the topology does not have"
+            raise UserError(message, field="component", value=executor.component) from None
 
     @cached_property
     def _demands(self) -> dict[tuple[str, str], Resources]:
@@ -138,11 +135,7 @@ class SchedulingView:
         for topology in self.topologies:
             default = acker = default_demand(topology.settings)
             if self.version.parts >= _ACKER_SETTINGS_SINCE:
-                acker = Resources(
-                    number_of(topology.settings, ACKER_CPU, default.cpu_points),
-                    number_of(topology.settings, ACKER_ONHEAP, default.memory_mb),
-                    number_of(topology.settings, ACKER_OFFHEAP, default.offheap_mb),
-                )
+                acker = _demand(topology.settings, (ACKER_CPU, ACKER_ONHEAP, ACKER_OFFHEAP), default)
             demands |= {(topology.id, c.id): c.resources or default for c in topology.components}
             demands[topology.id, ACKER] = acker
         return demands

@@ -28,12 +28,12 @@ def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResu
     Raises `UserError` as `ask`, or if the reasons have the wrong types.
     """
     result = ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
-    wrong = _wrong_reason(result)
-    if wrong:
-        remedy = "collect reasons with a Journal, or give none"
-        raise UserError(
-            f"its answer cannot be explained: {wrong}", field="scheduler", value=scheduler.name, remedy=remedy
+    if wrong := _wrong_reason(result):
+        message, remedy = (
+            f"its answer cannot be explained: {wrong}",
+            "collect reasons with a Journal, or give none",
         )
+        raise UserError(message, field="scheduler", value=scheduler.name, remedy=remedy)
     return result
 
 
@@ -77,15 +77,9 @@ def explanation(result: SchedulingResult) -> pd.DataFrame:
 
 def explanation_document(case: str, policy: str, result: SchedulingResult) -> dict[str, object]:
     """Return the decisions of one case as a JSON object: rows of :func:`explanation`, null for missing."""
-    return {
-        "case": case,
-        "scheduler": policy,
-        "decisions": json.loads(explanation(result).to_json(orient="records")),
-        "status": {
-            topology: {"scheduled": status.scheduled, "message": status.message}
-            for topology, status in result.status.items()
-        },
-    }
+    decisions = json.loads(explanation(result).to_json(orient="records"))
+    status = {topology: dataclasses.asdict(status) for topology, status in result.status.items()}
+    return {"case": case, "scheduler": policy, "decisions": decisions, "status": status}
 
 
 def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[str]:
@@ -99,7 +93,10 @@ def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[st
         yield f"{order:4}. {executor.topology} {executor} -> {slot}{score}{note}"
         shown = sorted(decision.candidates, key=lambda c: _rank(c, decision))
         for candidate in shown[:most]:
-            yield _candidate_line(candidate, decision)
+            mark = "*" if candidate.slot == decision.choice else " "
+            figure = "" if candidate.score is None else f"{candidate.score:12.4f}"
+            reason = f"   ruled out: {candidate.ruled_out_by}" if candidate.ruled_out_by else ""
+            yield f"    {mark} {candidate.slot!s:<24}{figure:>12}{reason}"
         if len(shown) > most:
             yield f"      ... and {len(shown) - most} more"
     for topology, status in result.status.items():
@@ -109,17 +106,6 @@ def explanation_text(result: SchedulingResult, *, most: int = 12) -> Iterable[st
 
 
 def _rank(candidate: Candidate, decision: Decision) -> tuple[bool, bool, float]:
-    highest_wins = "highest" in decision.score_name
     score = candidate.score or 0.0
-    return (
-        candidate.slot != decision.choice,
-        candidate.ruled_out_by is not None,
-        -score if highest_wins else score,
-    )
-
-
-def _candidate_line(candidate: Candidate, decision: Decision) -> str:
-    mark = "*" if candidate.slot == decision.choice else " "
-    score = "" if candidate.score is None else f"{candidate.score:12.4f}"
-    reason = f"   ruled out: {candidate.ruled_out_by}" if candidate.ruled_out_by else ""
-    return f"    {mark} {candidate.slot!s:<24}{score:>12}{reason}"
+    order = -score if "highest" in decision.score_name else score
+    return candidate.slot != decision.choice, candidate.ruled_out_by is not None, order

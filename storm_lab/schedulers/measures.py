@@ -33,11 +33,6 @@ def measure(view: SchedulingView, assignment: Assignment) -> PlacementMeasures:
     memory: defaultdict[str, float] = defaultdict(float)
     for executor, slot in assignment.slots.items():
         memory[slot.node] += view.demand(executor).total_memory_mb
-    nodes = view.nodes
-    return PlacementMeasures(
-        nodes=len(executors),
-        most_executors=max(executors.values(), default=0),
-        nodes_over_memory=sum(
-            node in nodes and used > nodes[node].offer.total_memory_mb for node, used in memory.items()
-        ),
-    )
+    offer = {node.id: node.offer.total_memory_mb for node in view.cluster.nodes}
+    over = sum(node in offer and used > offer[node] for node, used in memory.items())
+    return PlacementMeasures(len(executors), max(executors.values(), default=0), over)

@@ -98,12 +98,9 @@ class _PlacementModel:
         for n in range(self.problem.nodes):
             self.model.add(count[n] <= self.problem.cap)
             self.model.add(mhz[n] <= int(self.problem.capacity[n] * 1000))
-        # Ordering removes equivalent solutions: nodes of equal capacity and slots can exchange their
-        # contents.
-        alike = grouped(
-            range(self.problem.nodes), lambda n: (self.problem.capacity[n], self.problem.slots[n])
-        )
-        for group in alike.values():
+        # Ordering removes equivalent solutions: nodes of equal capacity and slots can be exchanged.
+        sizes = list(zip(self.problem.capacity, self.problem.slots, strict=True))
+        for group in grouped(range(self.problem.nodes), sizes.__getitem__).values():
             for a, b in pairwise(group):
                 self.model.add(count[a] >= count[b])
 
@@ -220,20 +217,16 @@ class OptimalScheduler(Scheduler[OptimalParameters]):
         place, bound, proven = self._solve(view, problem)
         if place is None:
             reason = "no placement satisfies all constraints" if proven else "no placement was found"
-            return work.without_change(
-                f"{reason} ({problem.cap} executors per node); the present assignment stays"
-            )
+            limit = f"({problem.cap} executors per node)"
+            return work.without_change(f"{reason} {limit}; the present assignment stays")
         cost = problem.cost(place)
-        if proven:
-            message = f"Optimal: inter-node traffic {cost:g} tuples/s"
-        else:
-            message = f"Best found: inter-node traffic {cost:g} tuples/s, not below {bound:g}"
+        message = f"inter-node traffic {cost:g} tuples/s"
+        message = f"Optimal: {message}" if proven else f"Best found: {message}, not below {bound:g}"
         _place_all(work, problem, place)
         for topology in view.topologies:
             work.scheduled(topology.id, message)
-        return work.result(
-            {"inter-node traffic": cost, "lower bound": bound, "proven": "yes" if proven else "no"}
-        )
+        answer = "yes" if proven else "no"
+        return work.result({"inter-node traffic": cost, "lower bound": bound, "proven": answer})
 
     def _solve(self, view: SchedulingView, problem: PlacementProblem) -> tuple[list[int] | None, float, bool]:
         """Return the best placement, a lower bound, and whether the placement (or its absence) is proven."""

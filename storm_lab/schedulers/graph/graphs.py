@@ -29,21 +29,12 @@ def topology_graph(topology: Topology) -> Any:
     ``grouping``.
     """
     graph = nx.MultiDiGraph(name=topology.name or topology.id)
-    for component in topology.components:
-        graph.add_node(
-            component.id,
-            kind="spout" if component.is_spout else "bolt",
-            executors=component.executors,
-            tasks=component.task_count,
-        )
-    for component in topology.components:
-        for subscription in component.inputs:
-            graph.add_edge(
-                subscription.source,
-                component.id,
-                key=subscription.stream,
-                grouping=subscription.grouping.value,
-            )
+    for c in topology.components:
+        kind = "spout" if c.is_spout else "bolt"
+        graph.add_node(c.id, kind=kind, executors=c.executors, tasks=c.task_count)
+    for c in topology.components:
+        for given in c.inputs:
+            graph.add_edge(given.source, c.id, key=given.stream, grouping=given.grouping.value)
     return graph
 
 
@@ -105,10 +96,12 @@ def placement_table(cluster: Cluster, assignment: Assignment) -> pd.DataFrame:
 
 def _by_machine(cluster: Cluster, assignment: Assignment) -> list[tuple[Executor, Slot]]:
     rank = {node.id: i for i, node in enumerate(cluster.nodes)}
-    return sorted(
-        assignment.slots.items(),
-        key=lambda item: (rank.get(item[1].node, len(rank)), item[1], item[0].topology, item[0].start),
-    )
+
+    def place(item: tuple[Executor, Slot]) -> tuple[int, Slot, str, int]:
+        executor, slot = item
+        return rank.get(slot.node, len(rank)), slot, executor.topology, executor.start
+
+    return sorted(assignment.slots.items(), key=place)
 
 
 def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad) -> pd.DataFrame:
@@ -119,9 +112,8 @@ def traffic_matrix(cluster: Cluster, assignment: Assignment, load: MeasuredLoad)
     """
     ordered = _by_machine(cluster, assignment)
     position = {executor: i for i, (executor, _) in enumerate(ordered)}
-    labels = pd.MultiIndex.from_tuples(
-        [(slot.node, f"{e.topology} {e}") for e, slot in ordered], names=["node", "executor"]
-    )
+    names = [(slot.node, f"{e.topology} {e}") for e, slot in ordered]
+    labels = pd.MultiIndex.from_tuples(names, names=["node", "executor"])
     values = np.zeros((len(ordered), len(ordered)))
     for (source, target), rate in load.traffic.items():
         if source in position and target in position:

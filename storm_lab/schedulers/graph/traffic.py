@@ -48,11 +48,12 @@ class Neighbours:
 
 def inter_node_traffic(slots: Mapping[Executor, Slot], traffic: Pairs) -> float:
     """Return the tuples per second between nodes; executors without a slot are ignored."""
-    total = 0.0
-    for (source, target), rate in traffic.items():
-        if source in slots and target in slots and slots[source].node != slots[target].node:
-            total += rate
-    return total
+    crossing = (
+        rate
+        for (source, target), rate in traffic.items()
+        if source in slots and target in slots and slots[source].node != slots[target].node
+    )
+    return sum(crossing, 0.0)
 
 
 def expected_traffic(view: SchedulingView, topology: Topology) -> Pairs:

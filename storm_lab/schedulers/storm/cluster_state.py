@@ -45,11 +45,7 @@ class ClusterState(Assignments):
             view.topology[i] for i in handed_over_order(ids, string_hash, view.version)
         ]
         self._reported = {
-            node.id: [
-                slot
-                for slot in hash_map_order(node.slots, lambda slot: slot.port)
-                if slot not in view.dead_slots
-            ]
+            node.id: [s for s in hash_map_order(node.slots, lambda s: s.port) if s not in view.dead_slots]
             for node in self.nodes
         }
         self.blacklist: set[str] = set(view.blacklisted_hosts)

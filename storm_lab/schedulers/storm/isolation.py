@@ -218,11 +218,9 @@ def _statuses(
     for topology in state.topologies:
         if topology.id in failed:
             need = wanted[topology.id]
-            status[topology.id] = TopologyStatus(
-                False,
-                f"could not get {need.machines} machines of its own: "
-                f"{len(need.specs)} workers without a machine",
-            )
+            without = f"{len(need.specs)} workers without a machine"
+            text = f"could not get {need.machines} machines of its own: {without}"
+            status[topology.id] = TopologyStatus(False, text)
         elif topology.id in wanted and not state.unassigned(topology):
             hosts = {_host_of(state, slot) for slot in state.slot_of[topology.id].values()}
             text = f"Isolated on {len(hosts)} machines"

@@ -150,14 +150,10 @@ class NodeOrder:
         """
         if len(members) == 1:
             return members
-        available = self._state.available
         offers = []
         for place, nodes in members.items():
-            cpu, memory = available(nodes[0])
-            for node in nodes[1:]:
-                more_cpu, more_memory = available(node)
-                cpu += more_cpu
-                memory += more_memory
+            left = [self._state.available(node) for node in nodes]
+            cpu, memory = sum(own for own, _ in left), sum(own for _, own in left)
             offers.append((place, sum(self._on_node[i] for i in inside[place]), cpu, memory))
         return _best_first(tuple(offers), self._rank)
 
@@ -169,10 +165,7 @@ def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -
     ``offers`` has for each place its name, the topology's executors there, and the available CPU points and
     memory in MB; in the order of summation.
     """
-    all_cpu = all_memory = 0.0
-    for _, _, cpu, memory in offers:
-        all_cpu += cpu
-        all_memory += memory
+    all_cpu, all_memory = sum(cpu for *_, cpu, _ in offers), sum(memory for *_, memory in offers)
     ranks: list[tuple[int, tuple[float, ...], str]] = []
     for place, executors, cpu, memory in offers:
         cpu_share = cpu / all_cpu if all_cpu else 1.0
@@ -184,8 +177,7 @@ def _best_first(offers: tuple[tuple[str, int, float, float], ...], rank: Rank) -
         least = min(1.0, memory_share, cpu_share) * 100.0
         shares = {"average": average, "least": least}
         ranks.append((-executors, tuple(-shares[name] for name in rank), place))
-    ranks.sort()
-    return tuple(place for _, _, place in ranks)
+    return tuple(place for _, _, place in sorted(ranks))
 
 
 class Places:

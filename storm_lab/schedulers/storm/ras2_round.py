@@ -21,8 +21,7 @@ _Amounts = tuple[float, float, float]
 
 def schedule_round(view: SchedulingView) -> SchedulingResult:
     """Try every topology in order of priority, evicting later ones if necessary."""
-    state = Ras2State(view)
-    order = topology_order(view)
+    state, order = Ras2State(view), topology_order(view)
     status: dict[str, TopologyStatus] = {}
     decisions: list[Decision] = []
     for topology in order:
