@@ -86,12 +86,7 @@ class Advice:
 
     @property
     def best(self) -> Choice:
-        """The advised choice.
-
-        Of the choices that fit, take the one with the least latency. Of those that are less than a
-        millisecond slower, or whose intervals touch its interval, take the one on fewest nodes, then
-        with fewest workers.
-        """
+        """The advised choice; see `best_of`."""
         return best_of(self.choices)
 
     @property
@@ -116,13 +111,9 @@ class Advice:
 
     def curve_rows(self) -> list[dict[str, float]]:
         """Return the curve as rows of a figure's table."""
+        means = ("latency_ms", "p99_ms", "acked_per_s")
         return [
-            {
-                "offered_per_s": got.offered_per_s,
-                "latency_ms": got.latency_ms.mean,
-                "p99_ms": got.p99_ms.mean,
-                "acked_per_s": got.acked_per_s.mean,
-            }
+            {"offered_per_s": got.offered_per_s} | {name: getattr(got, name).mean for name in means}
             for _, got in self.curve
         ]
 
@@ -143,6 +134,7 @@ def _nodes(count: int | None) -> str:
 
 
 def _page(found: Advice) -> list[str]:
+    seeds = len(found.seeds)
     lines = [
         f"{found.topology}: {found.load_per_s:g} records/s on {found.machines} machines",
         "",
@@ -154,15 +146,11 @@ def _page(found: Advice) -> list[str]:
         "",
         *(_loss_line(loss) for loss in found.losses),
         "",
-        f"Intervals: 95 % over {len(found.seeds)} seeds."
-        if len(found.seeds) > 1
-        else "One seed, so no intervals.",
+        f"Intervals: 95 % over {seeds} seeds." if seeds > 1 else "One seed, so no intervals.",
     ]
     for item in found.sensitivity:
-        lines.append(
-            f"With {item.what} times {item.factor:g}: "
-            f"{item.capacity_per_s:.4g} records/s, {_nodes(item.nodes)}."
-        )
+        answer = f"{item.capacity_per_s:.4g} records/s, {_nodes(item.nodes)}"
+        lines.append(f"With {item.what} times {item.factor:g}: {answer}.")
     lines += [f"The answer depends on an assumption: {text}." for text in found.depends]
     if not found.depends:
         lines.append("None of these changes the number of nodes, or the capacity by more than a fifth.")
@@ -199,20 +187,19 @@ def _answer(found: Advice) -> list[str]:
 
 
 def _fit_line(what: str, fit: Fit, machines: int) -> str:
+    busy = _busy(fit.busiest, fit.utilisation)
     if fit.nodes is not None:
-        return f"{what} fits on {_nodes(fit.nodes)}, where {_busy(fit.busiest, fit.utilisation)}."
+        return f"{what} fits on {_nodes(fit.nodes)}, where {busy}."
+    refused = f"{what} does not fit on all {machines} machines"
+    if not fit.busiest:
+        return f"{refused}: the policy finds no place for it."
     if fit.utilisation < FULL:
         remedy = "pending limits, links or timeouts hold it back"
     elif fit.busiest.startswith("the cores"):
         remedy = "more or faster machines help"
     else:
         remedy = "more executors help"
-    if not fit.busiest:
-        return f"{what} does not fit on all {machines} machines: the policy finds no place for it."
-    return (
-        f"{what} does not fit on all {machines} machines: with {_MORE}, the headroom that bursts need, "
-        f"{_busy(fit.busiest, fit.utilisation)}; {remedy}."
-    )
+    return f"{refused}: with {_MORE}, the headroom that bursts need, {busy}; {remedy}."
 
 
 def _busy(name: str, utilisation: float) -> str:
@@ -239,16 +226,13 @@ def _choice_rows(choices: Sequence[Choice]) -> list[str]:
 def _curve_rows(curve: Sequence[tuple[float, Measured]]) -> list[str]:
     rows = [f"{'capacity':>8}  {'records/s':>9}  {'latency, ms':18} {'99th percentile':18} completed"]
     for share, got in curve:
-        rows.append(
-            f"{100 * share:6.0f} %  {got.offered_per_s:9.4g}  {got.latency_ms.text():18} "
-            f"{got.p99_ms.text():18} {100 * got.acked_per_s.mean / got.offered_per_s:.0f} %"
-        )
+        latencies = f"{got.latency_ms.text():18} {got.p99_ms.text():18}"
+        completed = 100 * got.acked_per_s.mean / got.offered_per_s
+        rows.append(f"{100 * share:6.0f} %  {got.offered_per_s:9.4g}  {latencies} {completed:.0f} %")
     return rows
 
 
 def _loss_line(loss: NodeLoss) -> str:
     after = f"latency then {loss.latency_after_ms:.3g} ms" if loss.recovers else "it does not keep up then"
-    return (
-        f"Loss of {loss.node}: {loss.failed:.0f} records fail, "
-        f"{loss.down_s:.0f} s without full service; {after}."
-    )
+    cost = f"{loss.failed:.0f} records fail, {loss.down_s:.0f} s without full service"
+    return f"Loss of {loss.node}: {cost}; {after}."

@@ -90,7 +90,11 @@ class Choice:
 
 
 def best_of(choices: Sequence[Choice]) -> Choice:
-    """Return the choice of `Advice.best`; if nothing keeps up, the one that completes most."""
+    """Return the advised choice; if nothing keeps up, the one that completes most.
+
+    Of the choices that fit, take the one with the least latency. Of those that are less than a millisecond
+    slower, or whose intervals touch its interval, take the one on fewest nodes, then with fewest workers.
+    """
     able = [choice for choice in choices if choice.measured.fits] or [
         choice for choice in choices if choice.measured.keeps_up
     ]

@@ -147,7 +147,7 @@ def _with_low_initial_load(setting: Setting) -> Setting:
 
 def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measured:
     steady, latency = tables.steady, tables.steady_latency
-    busiest = _busiest(tables, idle_executors_poll=site.version >= V2_0_0)
+    utilisation, busiest = _busiest(tables, idle_executors_poll=site.version >= V2_0_0)
     return Measured(
         offered_per_s=present_load(site),
         acked_per_s=Interval.of(steady["acked_per_s"].tolist()),
@@ -155,19 +155,15 @@ def _measured(site: Site, seeds: Sequence[int], tables: MetricTables) -> Measure
         p99_ms=Interval.of(latency["complete_p99_ms"].tolist()),
         failed_per_s=float((steady["failed"] / steady["measured_s"]).mean()),
         nodes=float(steady["nodes_last"].mean()),
-        busiest=busiest.name,
-        utilisation=busiest.busy,
+        busiest=busiest,
+        utilisation=utilisation,
         measured_s=float(steady["measured_s"].min()),
         unsettled=len(seeds) - len(steady),
     )
 
 
-@dataclass(frozen=True, order=True)
-class _Part:
-    """What is busy for which share of its time: a node's cores, an executor, or another thread."""
-
-    busy: float
-    name: str
+_Part = tuple[float, str]
+"""Share of its time for which a part is busy, and what it is: a node's cores, an executor, another thread."""
 
 
 def _busiest(tables: MetricTables, idle_executors_poll: bool) -> _Part:
@@ -178,20 +174,20 @@ def _busiest(tables: MetricTables, idle_executors_poll: bool) -> _Part:
     Storm 2 on), their CPU use means nothing until it is full.
     """
     cores = [
-        _Part(row["utilisation"], f"the cores of {row['node']}")
+        (row["utilisation"], f"the cores of {row['node']}")
         for row in _means(_after_warm_up(tables, tables.node_cpu_60s), ["node"], "utilisation")
     ]
     keys = ["component", "task", "thread", "worker", "node"]
     threads = _means(tables.steady_thread_cpu, keys, "cores_used")
-    found = max([_Part(0.0, ""), *cores, *map(_thread, threads)])
-    if found.busy < FULL:
+    found = max([(0.0, ""), *cores, *map(_thread, threads)])
+    if found[0] < FULL:
         working = [row for row in threads if not (idle_executors_poll and row["thread"] == "main")]
         inside = [
-            _Part(row["capacity"], f"an executor of {row['component']}")
+            (row["capacity"], f"an executor of {row['component']}")
             for row in _means(_after_warm_up(tables, tables.capacity_60s), ["component", "task"], "capacity")
         ]
-        found = max([_Part(0.0, ""), *cores, *map(_thread, working), *inside])
-    return replace(found, busy=min(found.busy, 1.0))
+        found = max([(0.0, ""), *cores, *map(_thread, working), *inside])
+    return min(found[0], 1.0), found[1]
 
 
 def _thread(row: Mapping[str, Any]) -> _Part:
@@ -201,7 +197,7 @@ def _thread(row: Mapping[str, Any]) -> _Part:
         name = f"an executor of {row['component']}"
     else:
         name = f"the {row['thread']} thread of an executor of {row['component']}"
-    return _Part(row["cores_used"], name)
+    return row["cores_used"], name
 
 
 def _means(frame: pd.DataFrame, keys: list[str], value: str) -> list[dict[str, Any]]:

@@ -80,13 +80,11 @@ def _row_ranks(row: pd.Series[float]) -> pd.Series[float]:
     groups: list[float] = []
     for value in sorted(row):
         # Compare with the first of the group, so that a chain of small steps is not a tie.
-        if not groups or not _equal(groups[-1], value):
+        first = groups[-1] if groups else math.nan
+        near = math.isfinite(value) and value - first <= TIE_TOLERANCE * abs(first)
+        if value != first and not near:
             groups.append(value)
     return pd.Series(np.searchsorted(groups, row, side="right"), row.index).rank()
-
-
-def _equal(small: float, large: float) -> bool:
-    return large == small or (math.isfinite(large) and large - small <= TIE_TOLERANCE * abs(small))
 
 
 def rank_test(scores: pd.DataFrame) -> RankTest:
@@ -148,9 +146,7 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
         remedy = f"there are: {', '.join(map(str, scores.columns))}"
         raise UserError("no scheduler has this name", field="baseline", value=baseline, remedy=remedy)
     rows = []
-    for name in scores.columns:
-        if name == baseline:
-            continue
+    for name in scores.columns.drop(baseline):
         own, base = scores[name], scores[baseline]
         with np.errstate(invalid="ignore"):
             gains = (100 * (1 - own / base)).mask(np.isinf(base), np.inf)
@@ -160,9 +156,8 @@ def against_baseline(scores: pd.DataFrame, baseline: str) -> pd.DataFrame:
         test = signed_rank(gains)
         p_value = float("nan") if test is None else test.p_value
         rows.append((str(name), len(finite), median, low, high, p_value))
-    table = pd.DataFrame(
-        rows, columns=["scheduler", "instances", "gain_percent", "low_percent", "high_percent", "p_value"]
-    )
+    columns = ["scheduler", "instances", "gain_percent", "low_percent", "high_percent", "p_value"]
+    table = pd.DataFrame(rows, columns=columns)
     tested = table["p_value"].notna()
     table["p_holm"] = float("nan")
     table.loc[tested, "p_holm"] = holm(table.loc[tested, "p_value"].tolist())

@@ -63,13 +63,11 @@ class Conditions:
         faults or of rows as in `FaultPlan.of_rows`. Raises `UserError` if a site does not support a name, or
         a constant or fault does not exist.
         """
-        known = [item.name for item in fields(cls)]
-        for name in given:
-            if name not in known:
-                near = get_close_matches(name, known, n=1)
-                hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(known)};"
-                remedy = f"{hint} use an EmulationSpec for everything else"
-                raise UserError("a site does not support this", field=name, remedy=remedy)
+        for name in (name for name in given if name not in _KINDS):
+            near = get_close_matches(name, _KINDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"it supports: {', '.join(_KINDS)};"
+            remedy = f"{hint} use an EmulationSpec for everything else"
+            raise UserError("a site does not support this", field=name, remedy=remedy)
         values = dict(given)
         for name, model in (("cost", CostModel()), ("times", ControlTimes())):
             if isinstance(values.get(name), Mapping):
@@ -161,10 +159,10 @@ class Site:
             plan = given if isinstance(given, SourcePlan) else SourcePlan(SourceKind.RATE, rate_per_s=given)
             check_source(name, plan)
             plans[name] = plan
-        missing = [name for name in spouts if name not in plans]
-        if missing:
-            remedy = "give its rate"
-            raise UserError("the spout has no source", field="sources", value=missing[0], remedy=remedy)
+        for name in spouts:
+            if name not in plans:
+                message, remedy = "the spout has no source", "give its rate"
+                raise UserError(message, field="sources", value=name, remedy=remedy)
         flow = TopologyPlan(topology, build_trace(topology, code, version), plans)
         site = cls(flow, cluster, version, under)
         # Report errors now and not when a league plays. Faults are checked again then, because its runs are

@@ -95,12 +95,13 @@ def _case(case: str, one: pd.DataFrame, other: pd.DataFrame) -> dict[str, object
         mean = over_seeds([float(value) for value in 100 * (1 - pair["a"] / pair["b"])])
         gain, low, high = mean.value, mean.low, mean.high
         assert gain is not None
+        tie = 100 * TIE_TOLERANCE
         if low is None or high is None:
             verdict = UNCLEAR
         elif low > 0 or high < 0:
-            verdict = EQUAL if abs(gain) < 100 * TIE_TOLERANCE else BETTER if low > 0 else WORSE
+            verdict = EQUAL if abs(gain) < tie else BETTER if low > 0 else WORSE
         else:
-            verdict = EQUAL if max(-low, high) < 100 * TIE_TOLERANCE else UNCLEAR
+            verdict = EQUAL if max(-low, high) < tie else UNCLEAR
     return {
         "case": case,
         "objective": objective,
@@ -126,19 +127,15 @@ def comparison_text(found: Comparison) -> str:
     """Return the comparison as a page of text."""
     lines = []
     for row in found.cases.to_dict("records"):
-        unit = "ms" if row["objective"] == "latency" else "tuples/s"
-        gain = row["gain_percent"]
-        interval = ""
-        if row["low_percent"] is not None and row["low_percent"] == row["low_percent"]:
-            interval = f"{row['low_percent']:+.1f} to {row['high_percent']:+.1f}"
+        gain, low, high = row["gain_percent"], row["low_percent"], row["high_percent"]
         lines.append(
             {
                 "case": row["case"],
                 found.first: _number(row["a"]),
                 found.second: _number(row["b"]),
-                "": unit,
+                "": "ms" if row["objective"] == "latency" else "tuples/s",
                 "gain, %": f"{gain:+.1f}" if math.isfinite(gain) else "-",
-                "95 %": interval,
+                "95 %": "" if pd.isna(low) else f"{low:+.1f} to {high:+.1f}",
                 found.first + " is": row["verdict"],
                 "because": row["note"],
             }
@@ -146,14 +143,9 @@ def comparison_text(found: Comparison) -> str:
     table = pd.DataFrame(lines)
     if not table["because"].any():
         table = table.drop(columns="because")
-    return "\n\n".join(
-        (
-            found.verdict,
-            f"{printed(cells(found.entrants).T)}\n{found.means}",
-            table.to_string(index=False),
-            f"gain: how much better {found.first} is, over paired seeds; equal: within {TIE_TOLERANCE:.0%}",
-        )
-    )
+    quantities = f"{printed(cells(found.entrants).T)}\n{found.means}"
+    legend = f"gain: how much better {found.first} is, over paired seeds; equal: within {TIE_TOLERANCE:.0%}"
+    return "\n\n".join((found.verdict, quantities, table.to_string(index=False), legend))
 
 
 def _number(value: float) -> str:

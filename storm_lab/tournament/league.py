@@ -87,10 +87,8 @@ class League:
         fails.
         """
         played: list[PlayedRun] = []
-        for entrants, jobs in (
-            ([e for e in self.entrants if not e.in_notebook], JOBS),
-            ([e for e in self.entrants if e.in_notebook], 0),
-        ):
+        for in_notebook, jobs in ((False, JOBS), (True, 0)):
+            entrants = [entrant for entrant in self.entrants if entrant.in_notebook is in_notebook]
             runs = on_machine(stage_runs(self.stage, entrants, self.parameters), self.machine)
             played += play_all(runs, jobs=jobs, show_progress=show_progress)
         if any(run.reused for run in played):
@@ -223,15 +221,13 @@ def _transition(tables: MetricTables) -> pd.DataFrame:
     assigned = assigned.sort_values(["run", "subject", "time_s", "detail"])
     later = assigned[assigned.duplicated(["run", "subject"])]
     moved = later["detail"].str.extract(r'"moved":(\d+)', expand=False).fillna(0).astype(int)
-    found = pd.DataFrame(
-        {
-            "measured_from_s": tables.runs.set_index("run")["warm_up_s"],
-            "reassigned_s": moves.groupby("run")["time_s"].max(),
-            "moved": moved.groupby(later["run"]).sum(),
-            "transition_ms": tables.spikes.merge(own, on=["run", "event"]).groupby("run")["peak"].max(),
-        }
-    )
-    return found.fillna({"moved": 0}).astype({"moved": int})
+    found = {
+        "measured_from_s": tables.runs.set_index("run")["warm_up_s"],
+        "reassigned_s": moves.groupby("run")["time_s"].max(),
+        "moved": moved.groupby(later["run"]).sum(),
+        "transition_ms": tables.spikes.merge(own, on=["run", "event"]).groupby("run")["peak"].max(),
+    }
+    return pd.DataFrame(found).fillna({"moved": 0}).astype({"moved": int})
 
 
 def _unranked(run: Any) -> str:
@@ -239,10 +235,8 @@ def _unranked(run: Any) -> str:
     if run.status != Status.COMPLETE.value:
         return f"ended at {run.duration_s:.0f} s ({run.reason})"
     if run.duration_s - run.warm_up_s < MIN_WINDOW_S:
-        return (
-            f"re-assigned at {run.reassigned_s:.0f} s of {run.duration_s:.0f} s, "
-            f"less than {SETTLE_S + MIN_WINDOW_S:.0f} s before the end"
-        )
+        at = f"re-assigned at {run.reassigned_s:.0f} s of {run.duration_s:.0f} s"
+        return f"{at}, less than {SETTLE_S + MIN_WINDOW_S:.0f} s before the end"
     if 0 < run.placed < run.wanted:
         return f"left {run.wanted - run.placed} of {run.wanted} executors unplaced"
     return "" if run.throughput > 0 else NOTHING_COMPLETED

@@ -88,15 +88,13 @@ def entrants_table(rows: pd.DataFrame) -> pd.DataFrame:
     """
     shared, out = shared_cases(rows)
     own = rows[rows["case"].isin(shared) & ~rows["scheduler"].isin(out)].copy()
-    names = dict.fromkeys(rows["scheduler"])
     for measure in MEASURES:
         if measure not in _REASSIGNMENT_ONLY:
             measured = own[measure].notna().groupby([own["case"], own["scheduler"]]).any()
             incomplete = measured.index.get_level_values("case")[~measured]
             own.loc[own["case"].isin(incomplete), measure] = math.nan
-    return pd.DataFrame.from_dict(
-        {name: averages(own[own["scheduler"] == name]) for name in names}, orient="index"
-    )
+    means = {name: averages(own[own["scheduler"] == name]) for name in dict.fromkeys(rows["scheduler"])}
+    return pd.DataFrame.from_dict(means, orient="index")
 
 
 def means_note(rows: pd.DataFrame) -> str:
@@ -109,17 +107,9 @@ def means_note(rows: pd.DataFrame) -> str:
 
 def cells(table: pd.DataFrame, labels: Mapping[str, str] = MEASURES) -> pd.DataFrame:
     """Return the columns of ``labels`` as texts under these labels, with the interval where there is one."""
-    empty = [math.nan] * len(table)
-    return pd.DataFrame(
-        {
-            label: [
-                cell(value, half)
-                for value, half in zip(table[name], table.get(f"{name}_half", empty), strict=True)
-            ]
-            for name, label in labels.items()
-        },
-        index=table.index,
-    )
+    halves = {name: table.get(f"{name}_half", [math.nan] * len(table)) for name in labels}
+    texts = {label: list(map(cell, table[name], halves[name])) for name, label in labels.items()}
+    return pd.DataFrame(texts, index=table.index)
 
 
 def cell(value: object, half: float = math.nan) -> str:

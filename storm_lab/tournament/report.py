@@ -69,21 +69,19 @@ class LeagueReport:
         gains = against_baseline(scores, self.baseline).set_index("scheduler")
         # Counted for the baseline, then reversed: its losses are the other scheduler's wins.
         met = win_tie_loss(scores, self.baseline).set_index("against").rename(columns=_REVERSED)
-        found = found.join(gains[["gain_percent", "p_holm"]]).join(
-            met[["wins", "ties", "losses"]].astype("Int64")
-        )
+        found = found.join(gains[["gain_percent", "p_holm"]])
+        found = found.join(met[["wins", "ties", "losses"]].astype("Int64"))
         return found.join(entrants_table(self.rows)).rename_axis("scheduler").reset_index()
 
     @property
     def table(self) -> pd.DataFrame:
         """The main table as texts: a row for each quantity, a column for each scheduler."""
         found = self.standing.set_index("scheduler")
-        met = [
+        first = cells(found, _RANKS)
+        first["win/tie/loss"] = [
             "-" if pd.isna(own["wins"]) else f"{own['wins']}/{own['ties']}/{own['losses']}"
             for own in found.to_dict("records")
         ]
-        first = cells(found, _RANKS)
-        first["win/tie/loss"] = met
         return first.join(cells(found)).T
 
     @property
@@ -185,8 +183,7 @@ def read_report(folder: Path) -> LeagueReport:
         rows["problem"] = rows["problem"].fillna("")
         return LeagueReport(rows, tuple(about["own"]), about["baseline"])
     except (OSError, ValueError, KeyError) as error:
-        message = "does not hold the results of a league"
-        remedy = "storm-lab league writes one"
+        message, remedy = "does not hold the results of a league", "storm-lab league writes one"
         raise UserError(message, field="folder", value=str(folder), remedy=remedy) from error
 
 
