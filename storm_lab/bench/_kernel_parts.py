@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 
 def start_up() -> tuple[float, float]:
@@ -32,17 +33,8 @@ def memory(marks_s: list[float]) -> list[float | None]:
     from storm_lab.tuplelog import RunWriter
     from storm_lab.tuplelog.manifest import RunIdentity
 
-    identity = RunIdentity(
-        experiment="bench",
-        variant="memory",
-        parameters={},
-        seed=1,
-        storm_version="0.8.2",
-        code_digest="",
-        lock_digest="",
-        inputs={},
-        sample_every=20,
-    )
+    digests: dict[str, Any] = {"code_digest": "", "lock_digest": "", "inputs": {}}
+    identity = RunIdentity("bench", "memory", {}, 1, "0.8.2", **digests, sample_every=20)
     found: list[float | None] = []
     with (
         tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home,
@@ -70,7 +62,4 @@ def resident_mb(process: str) -> float | None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "start":
-        print(json.dumps(start_up()))
-    else:
-        print(json.dumps(memory([float(mark) for mark in sys.argv[2:]])))
+    print(json.dumps(start_up() if sys.argv[1] == "start" else memory([*map(float, sys.argv[2:])])))

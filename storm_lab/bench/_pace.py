@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,6 @@ from storm_lab.papers.registry import experiments
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.execute import is_complete_run, play, run_folder
 from storm_lab.tuplelog import open_run
-
-_LENGTHS = ("duration_s", "stage_s", "window_s")
-_RATES = ("lines_per_s", "messages_per_s")
 
 
 def pace_of(spec: RunSpec) -> float:
@@ -40,12 +37,9 @@ def measure_pace(seconds: float) -> dict[str, float]:
     """
     pace: dict[str, float] = {}
     for experiment in experiments():
-        declared = {parameter.name: parameter for parameter in experiment.parameters}
-        given: dict[str, object] = {}
-        if "duration_s" in declared:
-            given["duration_s"] = max(seconds, declared["duration_s"].low or 0.0)
-        specs = experiment.runs(experiment.checked(given))
-        if specs:
+        lengths = [parameter for parameter in experiment.parameters if parameter.name == "duration_s"]
+        given = {parameter.name: max(seconds, parameter.low or 0.0) for parameter in lengths}
+        if specs := experiment.runs(experiment.checked(given)):
             pace[experiment.slug] = pace_of(specs[0])
     return pace
 
@@ -84,10 +78,8 @@ def executions_of(folder: Path) -> int:
 
 def declared_size(spec: RunSpec) -> float:
     """Virtual seconds times lines per second; a factor that the run's parameters do not give is 1."""
-    return _first(spec, _LENGTHS) * _first(spec, _RATES)
-
-
-def _first(spec: RunSpec, names: Iterable[str]) -> float:
-    """Return the first of these parameters that the run has with a positive number; else 1."""
-    given = (spec.parameters.get(name) for name in names)
-    return next((float(value) for value in given if isinstance(value, (int, float)) and value > 0), 1.0)
+    size = 1.0
+    for names in (("duration_s", "stage_s", "window_s"), ("lines_per_s", "messages_per_s")):
+        given = (spec.parameters.get(name) for name in names)
+        size *= next((float(v) for v in given if isinstance(v, (int, float)) and v > 0), 1.0)
+    return size

@@ -1,6 +1,4 @@
-"""One engine of ``storm-lab bench pipeline``, in a process of its own.
-
-It prints times, peak memory and results as JSON.
+"""One engine of ``storm-lab bench pipeline``, in a process of its own, which prints JSON.
 
 All engines give the three metrics in the same form: rows sorted by their keys, numbers unrounded.
 """
@@ -93,9 +91,8 @@ def _spark(folder: Path) -> list[Query]:
         chosen = frame(metric).select(*columns)
         return sorted([list(row) for row in chosen.toArrow().to_pandas().to_numpy().tolist()])
 
-    shares = [
-        f"{kind}_{part}_ms" for kind in ("complete", "processing") for part in ("mean", "p50", "p95", "p99")
-    ]
+    parts = ("mean", "p50", "p95", "p99")
+    shares = [f"{kind}_{part}_ms" for kind in ("complete", "processing") for part in parts]
     times = ["executions", "wait_mean_ms", "execute_mean_ms", "wait_max_ms"]
     return [
         lambda: rows("latency", "topology", "t_s", "tuples", *shares),
@@ -208,10 +205,8 @@ def _family() -> list[str]:
     """Return the process ids of this process and of all its descendants."""
     parents: dict[str, str] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
+        with suppress(OSError):
             parents[status.parent.name] = status.read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
     family = [Path("/proc/self").resolve().name]
     for process in family:
         family.extend(child for child, parent in parents.items() if parent == process)

@@ -4,9 +4,6 @@ The kernel is compared with SimPy and plain C, and with itself at several sizes.
 model and count the same events (see ``_kernel_model``). They run alternately on one core each, warm. Times
 are CPU times, and every speed is a median over the rounds. Before any ratio is formed, the engines must agree
 on latency and utilisation; otherwise the comparison is void.
-
-``ratio_simpy``, for which there is a target, compares with a program in the style of SimPy's documentation,
-which has a store for every queue and a process for every thread and for every message on a channel.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """``storm-lab bench pipeline``: PySpark against DuckDB and pandas, on the same files and the same metrics.
 
-The rows are those of a real run's ``roots`` and ``executions``, replicated with slightly shifted times by the
-writer that every run uses. By default the run is played for this purpose with every execution logged, because
-the experiments' own logs hold only the executions of one root tuple in many. Three metrics are computed:
-latency by minute with exact percentiles, throughput by second, and waiting and execution times by component
-and minute. Each engine runs in a process of its own and computes everything three times; the first time is
-called cold and the last one warm. Figures are medians over rounds.
+The rows are those of a real run's ``roots`` and ``executions``, replicated with slightly shifted times. By
+default the run is played for this purpose with every execution logged. Three metrics are computed: latency by
+minute with exact percentiles, throughput by second, and waiting and execution times by component and minute.
+Each engine runs in a process of its own and computes everything three times; the first time is called cold
+and the last one warm. Figures are medians over rounds.
 """
 
 from __future__ import annotations

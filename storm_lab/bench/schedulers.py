@@ -95,15 +95,11 @@ def problem(executors: int, nodes: int, version: StormVersion) -> SchedulingView
 
 
 def _chain(topology_id: str, executors: int) -> Topology:
-    stages = [
-        Component(
-            f"stage{i}",
-            executors // _STAGES,
-            inputs=(Subscription(f"stage{i - 1}"),) if i else (),
-            resources=Resources(cpu_points=10.0, memory_mb=128.0),
-        )
-        for i in range(_STAGES)
-    ]
+    stages = []
+    for i in range(_STAGES):
+        inputs = (Subscription(f"stage{i - 1}"),) if i else ()
+        demand = Resources(cpu_points=10.0, memory_mb=128.0)
+        stages.append(Component(f"stage{i}", executors // _STAGES, inputs=inputs, resources=demand))
     return Topology(topology_id, tuple(stages), workers=20, ackers=0, name=topology_id)
 
 
@@ -111,12 +107,9 @@ def bench_schedulers(
     schedulers: Iterable[str] = HEURISTICS, sizes: Sequence[tuple[int, int]] = SIZES
 ) -> list[Growth]:
     """Time every policy at every number of executors and nodes; `ras` in the form of two Storm versions."""
-    newest, oldest_ras = StormVersion((2, 8, 8)), StormVersion((1, 0, 6))
-    runs = [
-        (name, version)
-        for name in schedulers
-        for version in ([newest, oldest_ras] if name == "ras" else [newest])
-    ]
+    versions = {"ras": (StormVersion((2, 8, 8)), StormVersion((1, 0, 6)))}
+    newest = versions["ras"][:1]
+    runs = [(name, version) for name in schedulers for version in versions.get(name, newest)]
     found: dict[tuple[str, StormVersion], list[Timing]] = {run: [] for run in runs}
     for executors, nodes in sizes:
         for name, version in runs:
