@@ -1,9 +1,7 @@
 """Find advice: play a topology on its machines under policies, loads, node losses and changed costs.
 
 Each figure is read from the metric tables of the runs, which are stored with all other runs and played only
-once. The steps: policies and numbers of workers at the present load; the fewest nodes for it and for twice
-as much; the highest rate that the best setting keeps up with; latency at shares of that rate; the loss of
-each of the nodes that hold most executors; and the same with assumed figures halved and doubled.
+once. ``docs/advice.md`` describes the steps.
 """
 
 from __future__ import annotations
@@ -172,12 +170,9 @@ class _Steps:
         )
         best = best_of(choices)
         if not best.measured.acked_per_s.mean > 0.0:
-            raise UserError(
-                "nothing is completed under any policy",
-                field="policies",
-                value=", ".join(entrant.name for entrant in entrants),
-                remedy="check that its workers find slots and that its bolts ack",
-            )
+            message, names = "nothing is completed under any policy", ", ".join(e.name for e in entrants)
+            remedy = "check that its workers find slots and that its bolts ack"
+            raise UserError(message, field="policies", value=names, remedy=remedy)
         self.say(f"best: {best.policy}, workers: {best.workers}")
         return choices, settings[choices.index(best)]
 

@@ -47,11 +47,11 @@ def highest(guess: float) -> Search[float, float]:
     low, high = 0.0, float("inf")
     rates = np.geomspace(guess / _SPREAD, guess * _SPREAD, _PER_ROUND)
     for _ in range(_MAX_ROUNDS):
-        for rate, keeps_up in zip(rates, (yield [float(rate) for rate in rates]), strict=True):
+        for rate, keeps_up in zip(rates.tolist(), (yield rates.tolist()), strict=True):
             if not keeps_up:
-                high = float(rate)
+                high = rate
                 break
-            low = float(rate)
+            low = rate
         if low == 0.0:
             rates = np.geomspace(high / _SPREAD**4, high / _SPREAD, _PER_ROUND)
         elif high == float("inf"):

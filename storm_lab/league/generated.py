@@ -1,8 +1,7 @@
 """Generated instances: random topologies and machines, drawn from a seed, that occur in no paper.
 
-There are five families of topologies and three kinds of machines. The rate is set so that the work takes a
-stated share of all cores, and no executor more than a stated share of one core. This leaves room for a good
-placement but not for a bad one.
+The rate is set so that the work takes a stated share of all cores, and no executor more than a stated share
+of one core. This leaves room for a good placement but not for a bad one.
 """
 
 from __future__ import annotations

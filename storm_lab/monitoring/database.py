@@ -212,8 +212,7 @@ class LoadDatabase:
         with self._db as db:
             columns = ("generated_ns", "scheduler", "version", "parameters", "cause", "adopted", "verdict")
             values = [getattr(schedule, column) for column in columns]
-            cursor = db.execute("INSERT INTO schedule VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values)
-            number = cursor.lastrowid
+            number = db.execute("INSERT INTO schedule VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)", values).lastrowid
             assert number is not None
             slots = schedule.assignment.slots.items()
             self._insert("schedule_slot", [(number, self._id(executor), *slot) for executor, slot in slots])

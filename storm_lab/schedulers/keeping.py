@@ -97,12 +97,8 @@ def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assig
 
 def incomplete_topologies(view: SchedulingView) -> list[str]:
     """Return the ids of topologies with an executor that has no slot on a live node, in the view's order."""
-    alive = surviving_assignment(view)
-    return [
-        topology.id
-        for topology in view.topologies
-        if any(executor not in alive for executor in view.executors[topology.id])
-    ]
+    alive = surviving_assignment(view).keys()
+    return [topology.id for topology in view.topologies if not alive >= set(view.executors[topology.id])]
 
 
 def interleaved(groups: Iterable[Sequence[T]]) -> list[T]:

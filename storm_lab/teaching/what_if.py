@@ -1,7 +1,6 @@
 """Play with the settings of a small site: each change schedules and plays it again within a second or two.
 
-A policy that reads measured load gets that of a first short play under Storm's default scheduler. Each play
-is an ordinary run in a folder of its own, which is deleted after it has been read.
+A policy that reads measured load gets that of a first short play under Storm's default scheduler.
 """
 
 from __future__ import annotations
