@@ -284,7 +284,11 @@ def text_of(figures: Mapping[str, Any]) -> Iterable[str]:
     "--rounds", default=5, show_default=True, type=click.IntRange(2, 50), help="Turns of each engine."
 )
 @click.option(
-    "--seconds", default=10.0, show_default=True, type=FiniteRange(5, 1000), help="Virtual seconds per turn."
+    "--seconds",
+    default=10.0,
+    show_default=True,
+    type=FiniteRange(5.0, 1000.0),
+    help="Virtual seconds per turn.",
 )
 def bench_kernel_command(as_json: bool, rounds: int, seconds: float) -> None:
     """Measure the event kernel against SimPy and plain C, and against size."""

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,27 +44,21 @@ _SHIFT_PER_COPY_NS = {
 }
 
 
+_defaulting = partial(click.option, show_default=True)
+
+
 @click.command("pipeline")
-@click.option(
-    "--rows",
-    default=20.0,
-    show_default=True,
-    type=FiniteRange(0.001, 1000.0),
-    help="Rows of roots and executions, in millions.",
+@_defaulting(
+    "--rows", default=20.0, type=FiniteRange(0.001, 1000.0), help="Rows of roots and executions, in millions."
 )
-@click.option(
+@_defaulting(
     "--large",
     default=0.0,
-    show_default=True,
     type=FiniteRange(0.0, 1000.0),
     help="Also time Spark alone on this many million rows, to measure its memory.",
 )
-@click.option(
-    "--rounds",
-    default=3,
-    show_default=True,
-    type=click.IntRange(1, 50),
-    help="Runs of each engine; the result is the median.",
+@_defaulting(
+    "--rounds", default=3, type=click.IntRange(1, 50), help="Runs of each engine; the result is the median."
 )
 @click.option(
     "--run",

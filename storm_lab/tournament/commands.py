@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,38 +41,29 @@ from storm_lab.tournament.report import LeagueReport
 from storm_lab.tournament.suite import DURATION_S, suite
 from storm_lab.tournament.tournament import Tournament
 
+_defaulting = partial(click.option, show_default=True)
 _SUITE_OPTIONS = (
-    click.option(
+    _defaulting(
         "--suite",
         "suite_name",
         default="papers",
-        show_default=True,
         metavar="papers|generated|FILE",
         shell_complete=complete_suite,
         help="Suite of cases; a YAML file lists your own.",
     ),
     click.option("--only", multiple=True, metavar="NAME", help="Only cases whose names begin with NAME."),
-    click.option(
-        "--seeds",
-        default="1-5",
-        show_default=True,
-        help="Seeds, as 1-5 or 1,2,7; the same for all schedulers.",
-    ),
-    click.option(
+    _defaulting("--seeds", default="1-5", help="Seeds, as 1-5 or 1,2,7; the same for all schedulers."),
+    _defaulting(
         "--instances",
         default=1,
-        show_default=True,
         type=click.IntRange(1, 100),
         help="Generated suite: instances of each family on each kind of machines.",
     ),
-    click.option(
-        "--suite-seed", default=1, show_default=True, help="Generated suite: first seed of generated cases."
-    ),
-    click.option(
+    _defaulting("--suite-seed", default=1, help="Generated suite: first seed of generated cases."),
+    _defaulting(
         "--duration",
         "duration_s",
         default=DURATION_S,
-        show_default=True,
         type=FiniteRange(240, 7200),
         help="Virtual duration of each run in seconds.",
     ),
@@ -114,9 +106,7 @@ def _tournament(
 )
 @schedulers_option("Your own scheduler, or an installed one by name; prefix online: for measured load.")
 @policies_option("Built-in policies to play against; all by default.")
-@click.option(
-    "--baseline", default=BASELINE, show_default=True, help="Scheduler that gains are measured against."
-)
+@_defaulting("--baseline", default=BASELINE, help="Scheduler that gains are measured against.")
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the results.")
 @click.option(
     "--dry-run", is_flag=True, help="Show what would be played and how many runs are already on disk."
