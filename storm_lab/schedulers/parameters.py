@@ -16,16 +16,11 @@ from storm_lab.model.checks import Allowed
 
 
 def parameter(
-    default: Any,
-    doc: str = "",
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    choices: tuple[str, ...] = (),
+    default: Any, *, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
 ) -> Any:
-    """Declare a field with its default, its meaning and its allowed values (for a number or a text)."""
+    """Declare a field with its default and its allowed values; ``docs/schedulers.md`` has the meanings."""
     allowed = Allowed(type(default), low, high, choices=choices)
-    return dataclasses.field(default=default, metadata={"allowed": allowed, "doc": doc})
+    return dataclasses.field(default=default, metadata={"allowed": allowed})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -192,11 +192,9 @@ _PROVEN = 1e-6
 class OptimalParameters(PackingParameters):
     """T-Storm's constraints, and the effort of the search."""
 
-    exact_executors: int = parameter(
-        40, low=0, doc="largest number of executors for which exactness is tried"
-    )
-    effort: float = parameter(20.0, low=0.1, doc="deterministic time for the exact solver, about seconds")
-    restarts: int = parameter(30, low=0, doc="starts of the local search")
+    exact_executors: int = parameter(40, low=0)  # largest number for which exactness is tried
+    effort: float = parameter(20.0, low=0.1)  # deterministic time for the exact solver, about seconds
+    restarts: int = parameter(30, low=0)  # starts of the local search
 
 
 class OptimalScheduler(Scheduler[OptimalParameters]):

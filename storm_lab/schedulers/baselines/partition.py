@@ -21,9 +21,7 @@ from storm_lab.schedulers.parameters import PolicyParameters, parameter
 class PartitionParameters(PolicyParameters):
     """Parameters of the partitioner."""
 
-    one_part_per_node: bool = parameter(
-        True, "at most one part per node, whatever number of workers was asked for; else one part per worker"
-    )
+    one_part_per_node: bool = parameter(True)  # at most; else one part per requested worker
 
 
 class PartitionScheduler(Scheduler[PartitionParameters]):

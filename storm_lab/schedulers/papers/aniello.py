@@ -29,14 +29,10 @@ from storm_lab.schedulers.parameters import PolicyParameters, parameter
 
 @dataclass(frozen=True, slots=True)
 class AnielloOfflineParameters(PolicyParameters):
-    """The two parameters of the offline scheduler."""
+    """When empty slots must be used, and how unequal slots may be; ``docs/schedulers.md`` explains both."""
 
-    alpha: float = parameter(
-        0.0, low=0.0, high=1.0, doc="share of the order of components after which empty slots must be used"
-    )
-    beta: float = parameter(
-        0.5, low=0.0, high=1.0, doc="0: slots of even size only; 1: a slot may take all executors"
-    )
+    alpha: float = parameter(0.0, low=0.0, high=1.0)
+    beta: float = parameter(0.5, low=0.0, high=1.0)
 
 
 class AnielloOfflineScheduler(Scheduler[AnielloOfflineParameters]):
@@ -110,12 +106,8 @@ def _spread(view: SchedulingView, placed: dict[Executor, Slot]) -> list[Slot]:
 class AnielloOnlineParameters(PolicyParameters):
     """Limits of the online scheduler."""
 
-    spread: float = parameter(
-        0.5, low=0.0, doc="how far a worker's load may exceed the even share: 0.5 = by half"
-    )
-    capacity_fraction: float = parameter(
-        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
-    )
+    spread: float = parameter(0.5, low=0.0)  # how far a worker's load may exceed the even share
+    capacity_fraction: float = parameter(0.9, low=0.01, high=1.0)  # share of a node's MHz that may be used
 
 
 class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):

@@ -31,14 +31,8 @@ _SCORE = "processing power of the node (highest wins)"
 class MFStormParameters(PolicyParameters):
     """Parameters for what MF-Storm leaves open."""
 
-    balance: str = parameter(
-        "even",
-        choices=("even", "none"),
-        doc="even: move executors after each cut until parts differ by at most one; none: the bare cut",
-    )
-    flops_per_cycle: float = parameter(
-        0.0, low=0.0, doc="the processing-power factor of every node; 0: twice the clock in MHz, as printed"
-    )
+    balance: str = parameter("even", choices=("even", "none"))  # whether parts are made even after each cut
+    flops_per_cycle: float = parameter(0.0, low=0.0)  # 0: twice the clock in MHz, as printed
 
 
 def processing_power(cores: int, ghz: float, flops_per_cycle: float) -> float:

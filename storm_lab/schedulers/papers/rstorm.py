@@ -37,37 +37,18 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class RStormParameters(PolicyParameters):
-    """Readings of R-Storm's Algorithm 4, and the weights of its distance."""
+    """Readings of Algorithm 4 (``docs/schedulers.md`` explains each), and the weights of its distance."""
 
-    cpu: str = parameter(
-        "two-tier",
-        choices=("two-tier", "soft", "hard"),
-        doc="two-tier: nodes where CPU fits, else any with the memory; soft: CPU only in the distance",
-    )
-    scale: str = parameter(
-        "capacity",
-        choices=("capacity", "unit"),
-        doc="capacity: terms as shares of the node's capacity; unit: as printed",
-    )
-    network_term: str = parameter("squared", choices=("squared", "plain"), doc="squared, or plain as printed")
-    memory_rule: str = parameter(
-        "at-least",
-        choices=("at-least", "more-than"),
-        doc="memory that a node must have: as much as needed, or more than needed",
-    )
-    siblings: str = parameter(
-        "java7",
-        choices=("java7", "declared"),
-        doc="order of a component's neighbours in the walk: that of a Java 7 HashMap of component ids, with "
-        "which the author's recorded placement of Diamond comes out; or as declared",
-    )
+    cpu: str = parameter("two-tier", choices=("two-tier", "soft", "hard"))
+    scale: str = parameter("capacity", choices=("capacity", "unit"))
+    network_term: str = parameter("squared", choices=("squared", "plain"))
+    memory_rule: str = parameter("at-least", choices=("at-least", "more-than"))
+    siblings: str = parameter("java7", choices=("java7", "declared"))  # order of a component's neighbours
     memory_weight: float = parameter(1.0, low=0.0)
     cpu_weight: float = parameter(1.0, low=0.0)
     network_weight: float = parameter(1.0, low=0.0)
-    same_rack: float = parameter(
-        0.5, low=0.0, doc="network distance to another node of the reference node's rack"
-    )
-    other_rack: float = parameter(1.0, low=0.0, doc="network distance to a node of another rack")
+    same_rack: float = parameter(0.5, low=0.0)  # network distance from the reference node
+    other_rack: float = parameter(1.0, low=0.0)
 
 
 class RStormScheduler(Scheduler[RStormParameters]):

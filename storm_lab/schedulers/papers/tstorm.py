@@ -75,19 +75,14 @@ _BOUND_SLACK = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class PackingParameters(PolicyParameters):
-    """T-Storm's limits per node. Defaults are the recommended readings of what the paper leaves open."""
+    """T-Storm's limits per node; ``docs/schedulers.md`` explains each.
 
-    gamma: float = parameter(
-        1.7, low=1.0, doc="consolidation factor: executors per node over the even spread"
-    )
-    capacity_fraction: float = parameter(
-        0.9, low=0.01, high=1.0, doc="share of a node's MHz that may be used"
-    )
-    cap: str = parameter(
-        "floor",
-        choices=("floor", "ceil", "round", "at-least-even"),
-        doc="rounding of gamma*N_e/K; at-least-even: floor, but never below ceil(N_e/K)",
-    )
+    Defaults are the recommended readings of what the paper leaves open.
+    """
+
+    gamma: float = parameter(1.7, low=1.0)  # consolidation: executors per node over the even spread
+    capacity_fraction: float = parameter(0.9, low=0.01, high=1.0)  # share of a node's MHz that may be used
+    cap: str = parameter("floor", choices=("floor", "ceil", "round", "at-least-even"))
 
     def executors_per_node(self, executors: int, nodes: int) -> int:
         """Return the cap of constraint 3 for ``N_e`` executors on ``K`` nodes; 0 if there is no node."""
@@ -107,13 +102,9 @@ class PackingParameters(PolicyParameters):
 class TStormParameters(PackingParameters):
     """Parameters of T-Storm."""
 
-    count_ackers: bool = parameter(True, "whether ackers count in N_e and against the cap")
-    ties: str = parameter(
-        "used-first",
-        choices=("used-first", "lowest-index", "emptiest"),
-        doc="among nodes of equal traffic; used-first: used, then fuller, then lower index",
-    )
-    monotone: bool = parameter(True, "whether a smaller gamma's schedule is taken where it needs fewer nodes")
+    count_ackers: bool = parameter(True)  # in N_e and against the cap
+    ties: str = parameter("used-first", choices=("used-first", "lowest-index", "emptiest"))
+    monotone: bool = parameter(True)  # whether a smaller gamma may serve
 
 
 class TStormScheduler(Scheduler[TStormParameters]):

@@ -44,7 +44,7 @@ Spec = frozenset[Executor]
 class IsolationParameters(PolicyParameters):
     """The isolated topologies, in addition to those of the view (``isolation.scheduler.machines``)."""
 
-    machines: str = parameter("", "topology names and their numbers of machines: name:2,other:1")
+    machines: str = parameter("")  # name:2,other:1
 
     def __post_init__(self) -> None:
         PolicyParameters.__post_init__(self)
