@@ -103,18 +103,6 @@ class RasState(Assignments):
         self.slot_of[executor.topology][executor] = slot
         self.workers[slot] = (*self.workers.get(slot, ()), executor)
 
-    def remove(self, executor: Executor) -> None:
-        """Remove a placed executor from its slot."""
-        slot = self.slot_of[executor.topology].pop(executor)
-        inside = self.workers.pop(slot)
-        if len(inside) > 1:
-            self.workers[slot] = tuple(other for other in inside if other != executor)
-
-    def evict(self, topology_id: str) -> None:
-        """Remove all executors of a topology from their slots."""
-        for executor in list(self.slot_of[topology_id]):
-            self.remove(executor)
-
 
 Plan = Mapping[Slot, Sequence[Executor]]
 """New workers, each with its executors in the order in which they were placed."""
@@ -198,7 +186,9 @@ class Ras1State(RasState):
                 cpu_left if cpu_left + cpu > offered_cpu else cpu_left + cpu,
                 memory_left if memory_left + memory > offered_memory else memory_left + memory,
             )
-        super().evict(topology_id)
+        for slot in set(self.slot_of[topology_id].values()):
+            del self.workers[slot]
+        self.slot_of[topology_id].clear()
         table.executors = []
 
     def place(self, executor: Executor, slot: Slot) -> None:
@@ -321,6 +311,11 @@ class Ras2State(RasState):
         """Remove a placed executor from its slot."""
         slot = self.slot_of[executor.topology].pop(executor)
         self._enter(slot, _after_leaving(self.workers[slot], executor))
+
+    def evict(self, topology_id: str) -> None:
+        """Remove all executors of a topology from their slots."""
+        for executor in list(self.slot_of[topology_id]):
+            self.remove(executor)
 
     def _enter(self, slot: Slot, worker: Worker) -> None:
         of_node = self._of_node.setdefault(slot.node, {})
