@@ -74,7 +74,9 @@ class Plane:
         self.stays: list[Stay] = []
         """Of executor instances, in the order in which they started, which also numbers them."""
         self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
-        """By worker: its executors and their numbers."""
+        """By worker: its running executors and their numbers."""
+        self._numbers: dict[tuple[int, Executor], int] = {}
+        """By worker and executor: the number of the latest instance, which may have ended."""
         self._now_ns = self._last_sample_ns = 0
         self._starting: dict[str, int] = {}
         self._cpu_time: dict[str, tuple[int, int]] = {}
@@ -129,7 +131,7 @@ class Plane:
         return Loss()
 
     def _begin_stay(self, worker: int, executor: Executor) -> None:
-        self._executors[worker][executor] = len(self.stays)
+        self._executors[worker][executor] = self._numbers[worker, executor] = len(self.stays)
         self.stays.append(Stay(executor, worker, self.slots[worker], self.now_ns))
 
     def _end_stay(self, worker: int, executor: Executor) -> None:

@@ -2,13 +2,14 @@
 
 Each worker keeps a table of the executors' slots as of its last refresh, and a connection to each slot in it.
 It tries again every ``connect_retry_s`` to reach a slot where no worker listens. Peers notice the end of a
-process at once, as a broken connection. `storm_lab.emulator.unreached` says what becomes of messages without
-a connection.
+process at once, as a broken connection, unless its node has failed with it. `storm_lab.emulator.unreached`
+says what becomes of messages without a connection.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,14 +60,27 @@ class Connections:
             again = partial(self._retry, peer, process.slot)
             self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
 
-    def remove(self, process: WorkerProcess) -> None:
-        """Remove a process that has ended; its peers' connections break."""
+    def remove(self, process: WorkerProcess, *, node_failed: bool) -> None:
+        """Remove a process that has ended; its peers' connections break.
+
+        A node that has failed can no longer say so. Its peers keep their connections and send into them,
+        until a refresh drops them or the node is back.
+        """
         self._running[process.topology].remove(process)
         self._listening[process.slot].remove(process)
-        for peer in self._running[process.topology]:
-            if peer.links.get(process.slot) is process:
-                del peer.links[process.slot]
-                self._retry(peer, process.slot)
+        if not node_failed:
+            self._break_links(process.topology, lambda link: link is process)
+
+    def node_is_back(self, node: str) -> None:
+        """Break the connections to what ran on a node that had failed: now it refuses what peers send."""
+        for topology_id in self._running:
+            self._break_links(topology_id, lambda link: not link.running and link.slot.node == node)
+
+    def _break_links(self, topology_id: str, broken: Callable[[WorkerProcess], bool]) -> None:
+        for peer in self._running[topology_id]:
+            for slot in [slot for slot, link in peer.links.items() if broken(link)]:
+                del peer.links[slot]
+                self._retry(peer, slot)
 
     def refresh(self, process: WorkerProcess, assignment: StoredAssignment) -> None:
         """Adopt a table of executors' slots: drop connections no longer needed, and connect to the rest.
@@ -108,6 +122,9 @@ class Connections:
         if receiver is not None:
             process.links[slot] = receiver
             process.trying_since.pop(slot, None)
+            return
+        if slot in process.links and not process.links[slot].running:
+            # Its node has failed, which nobody has noticed.
             return
         process.links.pop(slot, None)
         if slot not in process.trying_since:

@@ -187,8 +187,8 @@ class Fleet:
             control.log.note(process.actor, "heap-full", str(process.slot), why, worker=worker, **facts)
         self._silent = set(full)
 
-    def end(self, process: WorkerProcess) -> dict[str, int]:
-        """End a process now; return what was lost with it, as facts for the log."""
+    def end(self, process: WorkerProcess, *, node_failed: bool = False) -> dict[str, int]:
+        """End a process now, alone or with its node; return what was lost with it, as facts for the log."""
         if process.ended_ns is not None:
             return {}
         control = self._control
@@ -202,13 +202,13 @@ class Fleet:
             return {}
         loss = control.plane.now().stop_worker(process.id)
         dropped = control.connections.newly_dropped(process)
-        control.connections.remove(process)
+        control.connections.remove(process, node_failed=node_failed)
         return {**loss.facts, "lost_unreached": dropped} if dropped else loss.facts
 
-    def crash(self, process: WorkerProcess, actor: str, reason: str) -> None:
+    def crash(self, process: WorkerProcess, actor: str, reason: str, *, node_failed: bool = False) -> None:
         """End a process that dies without its supervisor's action, and log it."""
         worker = process.id
-        loss = self.end(process)
+        loss = self.end(process, node_failed=node_failed)
         control = self._control
         control.log.note(
             actor, "worker-crash", str(process.slot), reason, topology=process.topology, worker=worker, **loss

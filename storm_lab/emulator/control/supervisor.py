@@ -242,13 +242,14 @@ class Supervisor:
         self._busy = self._outdated = False
         for process in self.processes:
             if process.ended_ns is None:
-                self._control.fleet.crash(process, "fault", reason)
+                self._control.fleet.crash(process, "fault", reason, node_failed=True)
 
     def power_on(self) -> None:
         """Bring the node back: code and local assignment are on its disk, but no process runs."""
         self.up = True
         self._control.zookeeper.silent_since[self.node.id] = None
         self.processes.clear()
+        self._control.connections.node_is_back(self.node.id)
         self._send_heartbeat()
         self.sync_assignments()
 

@@ -215,8 +215,8 @@ class DataPlane(KernelRunner):
         """Return the numbers of a view's executors, in order, and the workers that run each component."""
         # Many workers get the same view one after the other.
         if self._last_view is None or self._last_view[0] is not view:
-            own = [(executor, self._executors[worker]) for executor, worker in sorted(view.items())]
-            numbers = [executors[executor] for executor, executors in own if executor in executors]
+            # A sender that has not noticed the end of a node's workers still sends to their executors.
+            numbers = [self._numbers[worker, executor] for executor, worker in sorted(view.items())]
             hosts: defaultdict[str, set[int]] = defaultdict(set)
             for executor, worker in view.items():
                 hosts[executor.component].add(worker)

@@ -1,8 +1,8 @@
 """Faults of machines and links: nodes and racks fail, come back or slow down; links are cut or delayed.
 
-A node that fails takes its supervisor and its workers with it. Their tuples are lost, and their peers see the
-connections break. A node that comes back has its code and its last local assignment on disk, but no
-processes.
+A node that fails takes its supervisor and its workers with it. Their tuples are lost. Nothing tells their
+peers, which go on sending: what they send is lost, too, until they refresh their connections or the node is
+back. A node that comes back has its code and its last local assignment on disk, but no processes.
 """
 
 from __future__ import annotations
