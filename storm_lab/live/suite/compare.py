@@ -10,38 +10,40 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import mean, median
-from typing import Any
+from typing import Any, NamedTuple
 
 from storm_lab.live.suite.measure import Measured, RunTables
 from storm_lab.live.suite.scene import Half, Measure, Scene, Sitting, half_of
 
-FACTORS: Mapping[str, tuple[Measure, ...]] = {
-    "throughput_factor": (Measure.THROUGHPUT,),
-    "cpu_factor": (Measure.CPU,),
-    "latency_factor": (Measure.P50, Measure.P95),
-    "control_factor": (Measure.CONTROL,),
+
+class Kind(NamedTuple):
+    """Measures of one kind; ``goal`` for their median was set before anything was compared (None = none)."""
+
+    title: str
+    unit: str
+    measures: tuple[Measure, ...]
+    goal: float | None = None
+
+
+FACTORS: Mapping[str, Kind] = {
+    "throughput_factor": Kind("throughput", "tuples/s", (Measure.THROUGHPUT,), 1.10),
+    "cpu_factor": Kind("CPU per tuple", "us/tuple", (Measure.CPU,), 1.10),
+    "latency_factor": Kind("complete latency", "ms", (Measure.P50, Measure.P95), 1.25),
+    "control_factor": Kind("control plane", "s", (Measure.CONTROL,)),
 }
-"""The measures of each median. The spread of service times has no median: it is only in its scene's row."""
+"""The medians that are taken. Spreads of service times have none: they are only in their scene's row."""
 
-GOALS: Mapping[str, float] = {"throughput_factor": 1.10, "cpu_factor": 1.10, "latency_factor": 1.25}
-"""Goals for medians, set before anything was compared. Times of the control plane have none."""
+KIND_OF: Mapping[Measure, Kind] = {
+    measure: kind
+    for kind in (*FACTORS.values(), Kind("spread of service times", "1", (Measure.SPREAD,)))
+    for measure in kind.measures
+}
 
-GOAL_OF: Mapping[Measure, float] = {
-    measure: GOALS.get(name, 1.25) for name, measures in FACTORS.items() for measure in measures
-} | {Measure.SPREAD: 1.25}
-"""A single value whose factor of error is larger than this counts as missed."""
+MISSED = 1.25
+"""A value with a factor of error above this counts as missed if there is no goal for its kind."""
 
 WIDEST = 3.0
 """A measurement whose 95 % interval spans a larger factor than this is unusable."""
-
-UNITS: Mapping[Measure, str] = {
-    Measure.THROUGHPUT: "tuples/s",
-    Measure.CPU: "us/tuple",
-    Measure.P50: "ms",
-    Measure.P95: "ms",
-    Measure.SPREAD: "1",
-    Measure.CONTROL: "s",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class Row:
             "measures": [
                 {
                     "measure": each.measure.value,
-                    "unit": UNITS[each.measure],
+                    "unit": KIND_OF[each.measure].unit,
                     "measured": rounded(each.measured),
                     "measured_low": rounded(each.measured, "low"),
                     "measured_high": rounded(each.measured, "high"),
@@ -215,7 +217,7 @@ class Trust:
 
 def factors_of(name: str, rows: Iterable[Row]) -> list[float]:
     """Return the factors of error from which a median is taken."""
-    compared = [each for row in rows for each in row.compared if each.measure in FACTORS[name]]
+    compared = [each for row in rows for each in row.compared if each.measure in FACTORS[name].measures]
     return [factor for each in compared if (factor := each.factor) is not None]
 
 

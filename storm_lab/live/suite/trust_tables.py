@@ -15,9 +15,8 @@ import yaml
 
 from storm_lab.live.suite.compare import (
     FACTORS,
-    GOAL_OF,
-    GOALS,
-    UNITS,
+    KIND_OF,
+    MISSED,
     WIDEST,
     Compared,
     Row,
@@ -60,7 +59,7 @@ def reasons() -> tuple[Reason, ...]:
 
 def is_missed(each: Compared) -> bool:
     """Return whether a value's error is larger than its goal."""
-    return each.factor is not None and each.factor > GOAL_OF[each.measure]
+    return each.factor is not None and each.factor > (KIND_OF[each.measure].goal or MISSED)
 
 
 def why_missed(row: Row, each: Compared) -> str:
@@ -93,14 +92,6 @@ def misses_text(table: pd.DataFrame) -> str:
     return "\n".join(lines) or "No misses."
 
 
-KINDS = {
-    "throughput_factor": "throughput",
-    "cpu_factor": "CPU per tuple",
-    "latency_factor": "complete latency",
-    "control_factor": "control plane",
-}
-"""Names of the medians."""
-
 RULE = (
     f"A measurement is unusable, in either half, if its 95 % interval is wider than a factor of {WIDEST:g} "
     f"or reaches zero, or if in fewer than {LEAST_WINDOWS} seconds no host was starved of CPU."
@@ -113,8 +104,8 @@ _AGREES = {True: "as real Storm", False: "opposite order", None: "not distinguis
 def factors_table(trust: Trust) -> pd.DataFrame:
     """Return the median factors of error by half, with their goals and numbers of values."""
     rows = []
-    for name in FACTORS:
-        row: list[object] = [KINDS[name], GOALS.get(name)]
+    for name, kind in FACTORS.items():
+        row: list[object] = [kind.title, kind.goal]
         for half in (Half.PREDICTED, Half.CALIBRATES):
             row += [trust.factor(name, half), len(factors_of(name, trust.half(half)))]
         rows.append(row)
@@ -130,7 +121,7 @@ def machines_table(trust: Trust) -> pd.DataFrame:
         distinguishable = sum(each.agrees is not None for each in own.orderings)
         factors = [own.factor(name) for name in FACTORS]
         rows.append((machine, len(own.predicted), *factors, f"{len(own.wrong)} of {distinguishable}"))
-    columns = ["machine", "predicted scenes", *KINDS.values(), "orderings wrong"]
+    columns = ["machine", "predicted scenes", *(kind.title for kind in FACTORS.values()), "orderings wrong"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -141,7 +132,7 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
             "scene": row.label,
             "half": row.half.value,
             "measure": each.measure.value,
-            "unit": UNITS[each.measure],
+            "unit": KIND_OF[each.measure].unit,
             "measured": rounded(measured),
             "low": rounded(measured, "low"),
             "high": rounded(measured, "high"),
@@ -197,7 +188,7 @@ def trust_lines(trust: Trust) -> Iterator[str]:
         for row in rows:
             name, half = row.name.rpartition("@")[0], row.half.value
             for each in row.compared:
-                yield _line(name, half, each.measure.value, UNITS[each.measure], _columns_text(each))
+                yield _line(name, half, each.measure.value, KIND_OF[each.measure].unit, _columns_text(each))
                 name = half = ""
     yield from _orderings(trust)
     yield from _sum(trust)
@@ -234,10 +225,10 @@ def _sum(trust: Trust) -> Iterator[str]:
     yield f"{unusable} of {measures} measurements unusable. {RULE}"
     yield ""
     yield f"{'median factor of error (1 = equal)':36} {'predicted':>18} {'goal':>6} {'calibrating':>18}"
-    for name in FACTORS:
-        goal = f"{GOALS[name]:.2f}" if name in GOALS else "-"
+    for name, kind in FACTORS.items():
+        goal = "-" if kind.goal is None else f"{kind.goal:.2f}"
         yield (
-            f"  {KINDS[name]:34} {_median(trust, name, Half.PREDICTED):>18} {goal:>6} "
+            f"  {kind.title:34} {_median(trust, name, Half.PREDICTED):>18} {goal:>6} "
             f"{_median(trust, name, Half.CALIBRATES):>18}"
         )
 
@@ -287,4 +278,4 @@ def _factor(trust: Trust, name: str) -> dict[str, Any]:
         half.value: {"median": trust.factor(name, half), "values": len(factors_of(name, trust.half(half)))}
         for half in Half
     }
-    return {"kind": KINDS[name], "goal": GOALS.get(name), **halves}
+    return {"kind": FACTORS[name].title, "goal": FACTORS[name].goal, **halves}
