@@ -14,7 +14,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import PERIOD_US
-from storm_lab.live.suite.scene import Program, Schedule
+from storm_lab.live.suite.scene import Schedule
 from storm_lab.model import (
     ACKER,
     Assignment,
@@ -181,25 +181,22 @@ def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
     return replace(spec, topologies=tuple(plans), cost=cost)
 
 
-def program_of(
+def chains_in_turn(
     version: StormVersion,
+    mhz: float,
     schedule: Schedule,
     chains: Sequence[Chain],
     *,
     sample_every: int,
     limit_cpu: bool = False,
-) -> Program:
-    """Return the program of chains that are active in turn on the suite's two nodes."""
-
-    def describe(mhz: float) -> EmulationSpec:
-        plans = tuple(chain.plan(version, mhz) for chain in chains)
-        placement = Assignment()
-        for chain, plan in zip(chains, plans, strict=True):
-            placement = placement.merged(placed(executors_of(plan.topology, version), chain.where()))
-        cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
-        return in_sequence(cluster, version, plans, placement, schedule, sample_every)
-
-    return Program(schedule, describe)
+) -> tuple[Schedule, EmulationSpec]:
+    """Return a schedule, and the description of chains that are active by it on the suite's two nodes."""
+    plans = tuple(chain.plan(version, mhz) for chain in chains)
+    placement = Assignment()
+    for chain, plan in zip(chains, plans, strict=True):
+        placement = placement.merged(placed(executors_of(plan.topology, version), chain.where()))
+    cluster = quota_cluster(mhz) if limit_cpu else free_cluster(mhz)
+    return schedule, in_sequence(cluster, version, plans, placement, schedule, sample_every)
 
 
 def in_sequence(

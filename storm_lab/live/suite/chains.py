@@ -11,8 +11,9 @@ from storm_lab.emulator.control.faults.commands import KillTopology, RebalanceTo
 from storm_lab.emulator.control.faults.machines import KillNode
 from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan
-from storm_lab.live.suite.build import SILENT, Chain, in_one, program_of, split
-from storm_lab.live.suite.scene import Effect, Measure, Program, Scene, Schedule
+from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.live.suite.build import SILENT, Chain, chains_in_turn, in_one, split
+from storm_lab.live.suite.scene import Effect, Measure, Scene, Schedule
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.settings import FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH, SettingValue
 from storm_lab.model.version import V2_0_0
@@ -32,11 +33,13 @@ def _endless(acked: bool = True) -> SourcePlan:
     return SourcePlan(SourceKind.SATURATED, anchored=acked)
 
 
-def _program(version: StormVersion, schedule: Schedule, chains: Sequence[Chain]) -> Program:
-    """Return the program of saturated chains, each submitted early enough to be warm when it is measured."""
+def _saturated(
+    version: StormVersion, mhz: float, schedule: Schedule, chains: Sequence[Chain]
+) -> tuple[Schedule, EmulationSpec]:
+    """Play saturated chains, each submitted early enough to be warm when it is measured."""
     times_s = [schedule.first_measured_s(chain.name) - _FRESH_S for chain in chains]
     submitted = [replace(chain, submit_s=at_s) for chain, at_s in zip(chains, times_s, strict=True)]
-    return program_of(version, schedule, submitted, sample_every=1000, limit_cpu=True)
+    return chains_in_turn(version, mhz, schedule, submitted, sample_every=1000, limit_cpu=True)
 
 
 def floods(*together: Sequence[str], suffix: str = "", start_s: float = _FRESH_S) -> Schedule:
@@ -48,7 +51,7 @@ def floods(*together: Sequence[str], suffix: str = "", start_s: float = _FRESH_S
     return schedule
 
 
-def flood(version: StormVersion) -> Program:
+def flood(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe saturated chains at their capacity, with and without acks; at last two of them on one core."""
     schedule = floods(
         ("capacity-one-worker", "capacity-two-workers"),
@@ -68,25 +71,25 @@ def flood(version: StormVersion) -> Program:
         in_one("twin-a", _endless(), Slot("n2", 6704), **twin),
         in_one("twin-b", _endless(), Slot("n2", 6705), **twin),
     )
-    return _program(version, schedule, chains)
+    return _saturated(version, mhz, schedule, chains)
 
 
-def bare(version: StormVersion, *, suffix: str = "") -> Program:
+def bare(version: StormVersion, mhz: float, *, suffix: str = "") -> tuple[Schedule, EmulationSpec]:
     """Describe saturated chains in one worker with idle bolts; ``suffix`` ends the names of scenes."""
     chains = (
         in_one(_BARE[0], _endless(), Slot("n1", 6700), pending=1000),
         in_one(_BARE[1], _endless(False), Slot("n2", 6700), ackers=0),
     )
-    return _program(version, floods(_BARE, suffix=suffix), chains)
+    return _saturated(version, mhz, floods(_BARE, suffix=suffix), chains)
 
 
-def calls(version: StormVersion) -> Program:
+def calls(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe saturated chains in one worker with short and long calls; the latter wake a thread each."""
     chains = [
         in_one(name, _endless(), Slot(node, 6700), work_us=(us, us), pending=1000)
         for node, (name, us) in zip(("n1", "n2"), _CALLS_US.items(), strict=True)
     ]
-    return _program(version, floods(tuple(_CALLS_US)), chains)
+    return _saturated(version, mhz, floods(tuple(_CALLS_US)), chains)
 
 
 _LATENCY = (Measure.P50, Measure.P95)
@@ -117,7 +120,7 @@ _NEAR_AND_FAR = (
 )
 
 
-def light(version: StormVersion) -> Program:
+def light(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe chains without work of their own, near and far, at two rates, and one that is still cold."""
     schedule = Schedule(_of(version, _LIGHT_START_S))
     start, end = schedule.rate("cold", 50.0, settle_s=0.0, stretch_s=10.0)
@@ -134,7 +137,7 @@ def light(version: StormVersion) -> Program:
     spread = replace(busy, name="spread-trivial-bolt", measures=(Measure.SPREAD,), component="bolt1")
     schedule.scenes.append(spread)
     chains = (*_NEAR_AND_FAR, in_one("cold", SILENT, Slot("n2", 6701)))
-    return program_of(version, schedule, chains, sample_every=10)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=10)
 
 
 # ---- load, bursts, waiting --------------------------------------------------------------------------------
@@ -154,7 +157,7 @@ def _bursts(start_s: float, end_s: float) -> SourcePlan:
     return SourcePlan(SourceKind.TRACE, arrivals_ns=np.repeat(starts, _BURST), arrival_period_ns=_PERIOD_NS)
 
 
-def load(version: StormVersion) -> Program:
+def load(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe bursts in one topology, then in another, then a bolt of 1 ms at 50 to 120 % load."""
     schedule = Schedule(_LOAD_START_S)
     sources = []
@@ -174,7 +177,7 @@ def load(version: StormVersion) -> Program:
         in_one(_BURSTS[0], sources[0], Slot("n1", 6701), work_us=FLOOD_WORK),
         split(_BURSTS[1], sources[1], *_on("n1", 2, 3), work_us=FLOOD_WORK),
     )
-    return program_of(version, schedule, chains, sample_every=100)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=100)
 
 
 # ---- waiting for one another ------------------------------------------------------------------------------
@@ -192,7 +195,7 @@ def _add_wait(schedule: Schedule, name: str) -> None:
     schedule.scenes.append(Scene(name, name, *schedule.flood(name, start_s=_WAIT_WARM_S), _WAITING))
 
 
-def waiting(version: StormVersion) -> Program:
+def waiting(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe chains with more lines than they can take but few pending roots: distance is decisive."""
     schedule = Schedule(_WAIT_START_S)
     for name in _WAITERS:
@@ -202,7 +205,7 @@ def waiting(version: StormVersion) -> Program:
         split(_WAITERS[1], SILENT, *_on("n1", 1), *_on("n2", 1), pending=1),
         split(_WAITERS[2], SILENT, *_on("n1", 2), *_on("n2", 2), pending=10),
     )
-    return program_of(version, schedule, chains, sample_every=100)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=100)
 
 
 # ---- batches ----------------------------------------------------------------------------------------------
@@ -219,7 +222,7 @@ _BATCHES: Mapping[str, tuple[bool, Mapping[str, SettingValue]]] = {
 """By scene, whether bolt1 is on another node, and the topology's settings."""
 
 
-def batches(version: StormVersion) -> Program:
+def batches(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe light load through queues that are filled in batches (2.x), near and far."""
     schedule = Schedule(_BATCHES_START_S)
     for name in _BATCHES:
@@ -231,7 +234,7 @@ def batches(version: StormVersion) -> Program:
         else in_one(name, SILENT, Slot("n1", 6700 + number), settings=given)
         for number, (name, (far, given)) in enumerate(_BATCHES.items())
     ]
-    return program_of(version, schedule, chains, sample_every=10)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=10)
 
 
 # ---- packing ----------------------------------------------------------------------------------------------
@@ -246,7 +249,7 @@ _WORKERS = {1: _on("n1", 0), 2: _on("n1", 1, 2), 4: _on("n1", 3, 4, 5, 6)}
 _CROWD = {"crowd-one-worker": _on("n2", 0), "crowd-four-workers": _on("n2", 1, 2, 3, 4)}
 
 
-def packing(version: StormVersion) -> Program:
+def packing(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe the same load in one, two and four workers of a host, and many executors in one or four.
 
     Each topology is submitted, warmed up, measured and killed in turn: idle ones would share its cores.
@@ -268,7 +271,7 @@ def packing(version: StormVersion) -> Program:
         )
         schedule.faults.append(KillTopology(schedule.now_s, chain.name, wait_s=0.0))
         schedule.scenes.append(Scene(chain.name, chain.name, *span, _ALL))
-    return program_of(version, schedule, chains, sample_every=100)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=100)
 
 
 # ---- calibration ------------------------------------------------------------------------------------------
@@ -283,7 +286,7 @@ _CALIBRATING = {
 """Scenes of `light`: the topology, its tuples per second, and how long it has had them when measured."""
 
 
-def calibration(version: StormVersion) -> Program:
+def calibration(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe what yields a machine's constants: light load at three distances, and a wait."""
     schedule = Schedule(_of(version, _LIGHT_START_S))
     for name, (topology, rate, settle_s) in _CALIBRATING.items():
@@ -292,7 +295,7 @@ def calibration(version: StormVersion) -> Program:
         schedule.scenes.append(Scene(name, topology, *schedule.rate(topology, rate, settle_s=settle_s), _ALL))
     _add_wait(schedule, _WAITERS[2])
     chains = (*_NEAR_AND_FAR, split(_WAITERS[2], SILENT, *_on("n1", 4), *_on("n2", 1), pending=10))
-    return program_of(version, schedule, chains, sample_every=10)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=10)
 
 
 # ---- control plane ----------------------------------------------------------------------------------------
@@ -302,7 +305,7 @@ _READY_BY_S = 35.0
 _TIME = (Measure.CONTROL,)
 
 
-def control(version: StormVersion) -> Program:
+def control(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe two chains: one is rebalanced while the other loses its bolt's worker, and later its node."""
     # The node is lost after everything has recovered, and the effect is watched until the end. Storm before
     # 1.0 detects a dead worker by its heartbeat, after 30 s, and 0.9.2 loses its sender too. From 2.0 on
@@ -330,4 +333,4 @@ def control(version: StormVersion) -> Program:
         Chain("crashing", _RATE, (home,), (bolt,), (home,)),
         Chain("moving", _RATE, (other,), (other,), (other,)),
     )
-    return program_of(version, schedule, chains, sample_every=1)
+    return chains_in_turn(version, mhz, schedule, chains, sample_every=1)

@@ -19,7 +19,7 @@ from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.suite.build import in_sequence, quota_cluster
 from storm_lab.live.suite.chains import floods
-from storm_lab.live.suite.scene import Program, Schedule
+from storm_lab.live.suite.scene import Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
 from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.layouts import layout
@@ -85,17 +85,13 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
     return found
 
 
-def placements(version: StormVersion, *, topology: str) -> Program:
+def placements(version: StormVersion, mhz: float, *, topology: str) -> tuple[Schedule, EmulationSpec]:
     """Describe one of the topologies under three placements, active in turn."""
     schedule = floods(*[(f"{topology}-{placement}",) for placement in PLACEMENTS], start_s=_START_S)
-
-    def describe(mhz: float) -> EmulationSpec:
-        machines = cluster(mhz)
-        plans = {each: _in_turn(_plan(topology, each), schedule, _START_S) for each in PLACEMENTS}
-        placement = _placement(plans, machines, version)
-        return in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
-
-    return Program(schedule, describe)
+    machines = cluster(mhz)
+    plans = {each: _in_turn(_plan(topology, each), schedule, _START_S) for each in PLACEMENTS}
+    placement = _placement(plans, machines, version)
+    return schedule, in_sequence(machines, version, tuple(plans.values()), placement, schedule, _SAMPLE_EVERY)
 
 
 def _in_turn(plan: TopologyPlan, schedule: Schedule, before_s: float) -> TopologyPlan:
@@ -122,18 +118,14 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
     return Assignment.of(placed.items())
 
 
-def logged(version: StormVersion) -> Program:
+def logged(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
     """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
     variants = list(product(LOGGED, _WORKERS))
     names = [f"logged-{topology}-{workers}" for topology, workers in variants]
     schedule = floods(*[(name,) for name in names], start_s=_LOGGED_START_S)
-
-    def describe(mhz: float) -> EmulationSpec:
-        machines = quota_cluster(mhz, cores=1)
-        plans = [_in_turn(_logged_plan(*variant), schedule, _LOGGED_START_S) for variant in variants]
-        placement = Assignment()
-        for number, plan in enumerate(plans):
-            placement = placement.merged(_logged_placement(plan, machines, version, 6700 + 2 * number))
-        return in_sequence(machines, version, plans, placement, schedule, _SAMPLE_EVERY)
-
-    return Program(schedule, describe)
+    machines = quota_cluster(mhz, cores=1)
+    plans = [_in_turn(_logged_plan(*variant), schedule, _LOGGED_START_S) for variant in variants]
+    placement = Assignment()
+    for number, plan in enumerate(plans):
+        placement = placement.merged(_logged_placement(plan, machines, version, 6700 + 2 * number))
+    return schedule, in_sequence(machines, version, plans, placement, schedule, _SAMPLE_EVERY)

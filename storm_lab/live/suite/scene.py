@@ -129,26 +129,14 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """What is played in a sitting on one version of Storm.
-
-    Args:
-        schedule: its stretches with their scenes.
-        describe: returns its description, for the clock of the machine in MHz.
-    """
-
-    schedule: Schedule
-    describe: Callable[[float], EmulationSpec]
-
-
-@dataclass(frozen=True, slots=True)
 class Sitting:
     """One description with its scenes. Variants that are compared are in the same sitting.
 
     Args:
         name: of the sitting.
         title: its subject.
-        program: returns what is played, for a version of Storm.
+        play: returns its stretches with their scenes, and its description, for a version of Storm and the
+            clock of the machine in MHz. The scenes are the same for every clock.
         generations: the versions on which it can be played, as accepted by `find_release`. The suite plays it
             on the first one; on the others it is played on request.
         orderings: pairs of scenes that compare placements, each with the measure that decides.
@@ -162,7 +150,7 @@ class Sitting:
 
     name: str
     title: str
-    program: Callable[[StormVersion], Program]
+    play: Callable[[StormVersion, float], tuple[Schedule, EmulationSpec]]
     generations: tuple[str, ...]
     orderings: tuple[tuple[Measure, str, str], ...] = ()
     limit_cpu: bool = False
@@ -172,11 +160,11 @@ class Sitting:
 
     def describe(self, version: StormVersion, mhz: float) -> EmulationSpec:
         """Return its description, for a version of Storm and the clock of the machine in MHz."""
-        return self.program(version).describe(mhz)
+        return self.play(version, mhz)[1]
 
     def scenes(self, version: StormVersion) -> tuple[Scene, ...]:
         """Return its scenes, for a version."""
-        return tuple(self.program(version).schedule.scenes)
+        return tuple(self.play(version, 1000.0)[0].scenes)
 
     def code_of(self, generation: str) -> str:
         """Return the name of a machine's constants for the code that its workers run."""
