@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from storm_lab.calibration.evaluation import Target
 from storm_lab.emulator.constant import constants_of
@@ -14,6 +13,7 @@ from storm_lab.errors import UserError
 from storm_lab.league.reader_site import with_constants
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder, shipped
+from storm_lab.runs.live_constants import read_document
 
 SCHEMA = "calibration/1"
 
@@ -64,35 +64,23 @@ def write_fit(
     write_atomic(path, json.dumps(document, indent=1) + "\n")
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """Return the file's content; `UserError` if the file does not exist or is of another kind."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"the calibration file cannot be read: {error}"
-        remedy = "run storm-lab calibrate"
-        raise UserError(message, field="constants.json", value=str(path), remedy=remedy) from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        remedy = f"the schema must be {SCHEMA!r}"
-        raise UserError("this is not a calibration file", field="schema", remedy=remedy)
-    return document
-
-
 def calibrated_cost(path: Path | None = None) -> CostModel:
     """Return the cost model with the constants of a calibration's file.
 
     Without a path, the file is that of the last calibration here, or else the packaged one.
 
     Raises:
-        UserError: as `read_document`, or the file names an unknown constant or one without a value.
+        UserError: the file cannot be read or is of another kind, or it names an unknown constant or one
+            without a value.
     """
     if path is None:
         path = constants_path() if constants_path().exists() else shipped_constants()
-    document = read_document(path)
+    remedy = "run storm-lab calibrate"
+    document = read_document(path, SCHEMA, remedy)
     try:
         values = {name: float(entry["value"]) for name, entry in document["constants"].items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        message, remedy = "the file does not give the value of each constant", "run storm-lab calibrate"
+        message = "the file does not give the value of each constant"
         raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
     cost: CostModel = with_constants(CostModel(), values, "constants")
     return cost

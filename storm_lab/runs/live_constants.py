@@ -94,20 +94,25 @@ def given_constants(text: str | None) -> Constants | None:
     return OwnConstants.parsed(text) if by_name else read_constants(Path(text))
 
 
-def read_constants(path: Path) -> MachineConstants:
-    """Read a file of constants; `UserError` if it is of another kind, or a value is not allowed."""
-    remedy = "write one with storm-lab calibrate --live"
+def read_document(path: Path, schema: str, remedy: str) -> dict[str, Any]:
+    """Read a JSON file with constants; `UserError` if it cannot be read or has another schema."""
+    refusal = partial(UserError, field="constants", value=str(path), remedy=remedy)
     try:
         # A device, such as /dev/zero, has no end.
         if path.exists() and not path.is_file():
-            raise UserError("is not a regular file", field="constants", value=str(path), remedy=remedy)
+            raise refusal("is not a regular file")
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        message = f"the constants cannot be read: {error}"
-        raise UserError(message, field="constants", value=str(path), remedy=remedy) from error
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        message = f"not a file of machine constants: its schema must be {SCHEMA!r}"
-        raise UserError(message, field="constants", value=str(path), remedy=remedy)
+        raise refusal(f"the constants cannot be read: {error}") from error
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        raise refusal(f"not a file of such constants: its schema must be {schema!r}")
+    return document
+
+
+def read_constants(path: Path) -> MachineConstants:
+    """Read a file of constants; `UserError` if it is of another kind, or a value is not allowed."""
+    remedy = "write one with storm-lab calibrate --live"
+    document = read_document(path, SCHEMA, remedy)
     generations = document.get("generations")
     if not isinstance(generations, dict) or not generations:
         raise UserError("the file has no generations", field="generations", value=str(path), remedy=remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from storm_lab.calibration.command import calibrate
-from storm_lab.calibration.constants_file import calibrated_cost, read_document, shipped_constants
+from storm_lab.calibration.constants_file import calibrated_cost, shipped_constants
 from storm_lab.calibration.evaluation import targets
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -58,7 +59,7 @@ def test_the_constants_land_in_the_folder_of_data(data: Path) -> None:
     said = CliRunner().invoke(calibrate, ["--rounds", "1"], catch_exceptions=False)
     place = data / "calibration" / "constants.json"
     assert f"written: {place}" in said.output
-    assert all(each["residual_percent"] == 0.0 for each in read_document(place)["targets"])
+    assert all(each["residual_percent"] == 0.0 for each in json.loads(place.read_text())["targets"])
     assert shipped_constants().read_bytes() == before
 
 

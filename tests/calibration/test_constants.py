@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from storm_lab.calibration.command import fitted_ranges
-from storm_lab.calibration.constants_file import read_document, shipped_constants
+from storm_lab.calibration.constants_file import calibrated_cost, shipped_constants
 from storm_lab.calibration.evaluation import loaded_runs, predictions, steady_rates, targets
 from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
@@ -16,7 +17,7 @@ from storm_lab.papers.rstorm.recording import load_recordings
 
 
 def test_the_cost_models_fitted_constants_are_those_of_the_file() -> None:
-    kept = read_document(shipped_constants())["constants"]
+    kept = json.loads(shipped_constants().read_text())["constants"]
     fitted = {c.name: c for c in constants_of(CostModel()) if c.fitted}
     assert set(kept) == set(fitted)
     for name, entry in kept.items():
@@ -26,7 +27,7 @@ def test_the_cost_models_fitted_constants_are_those_of_the_file() -> None:
 
 
 def test_the_file_names_every_target_with_what_is_left_over() -> None:
-    kept = read_document(shipped_constants())["targets"]
+    kept = json.loads(shipped_constants().read_text())["targets"]
     wanted = targets(load_recordings())
     assert [entry["name"] for entry in kept] == [target.name for target in wanted]
     for entry in kept:
@@ -59,7 +60,7 @@ def test_no_constant_that_prices_a_process_is_fitted() -> None:
 
 
 def test_sinks_of_the_recordings_are_met_on_average_and_every_gain_has_the_recorded_sign() -> None:
-    targets = read_document(shipped_constants())["targets"]
+    targets = json.loads(shipped_constants().read_text())["targets"]
     sinks = [abs(t["residual_percent"]) for t in targets if t["name"].endswith("sink")]
     assert sum(sinks) / len(sinks) <= 12.0
     ratios = [t for t in targets if t["name"].endswith("ratio")]
@@ -80,6 +81,6 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "constants.json"
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match="schema"):
-        read_document(path)
+        calibrated_cost(path)
     with pytest.raises(UserError, match="storm-lab calibrate"):
-        read_document(tmp_path / "none.json")
+        calibrated_cost(tmp_path / "none.json")
