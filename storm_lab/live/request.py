@@ -27,14 +27,11 @@ from storm_lab.model import (
     Topology,
     executors_of,
 )
-from storm_lab.model.settings import effective_settings
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP, effective_settings
 from storm_lab.schedulers.contract import SchedulingView
 
 REQUEST_FORMAT = 1
 
-_ONHEAP = "topology.component.resources.onheap.memory.mb"
-_OFFHEAP = "topology.component.resources.offheap.memory.mb"
-_CPU = "topology.component.cpu.pcore.percent"
 _GROUPINGS = {"local_or_shuffle": Grouping.LOCAL_OR_SHUFFLE, "none": Grouping.NONE}
 _POINTS_A_CORE = 100.0
 
@@ -220,11 +217,11 @@ def _topology(row: Mapping[str, Any], known: Known) -> Topology:
 def _component(row: Mapping[str, Any], tasks: Sequence[int]) -> Component:
     conf = row["conf"]
     resources = None
-    if any(key in conf for key in (_ONHEAP, _OFFHEAP, _CPU)):
+    if any(key in conf for key in (ONHEAP, OFFHEAP, CPU)):
         resources = Resources(
-            cpu_points=float(conf.get(_CPU) or 0.0),
-            memory_mb=float(conf.get(_ONHEAP) or 0.0),
-            offheap_mb=float(conf.get(_OFFHEAP) or 0.0),
+            cpu_points=float(conf.get(CPU) or 0.0),
+            memory_mb=float(conf.get(ONHEAP) or 0.0),
+            offheap_mb=float(conf.get(OFFHEAP) or 0.0),
         )
     tick = conf.get("topology.tick.tuple.freq.secs")
     return Component(

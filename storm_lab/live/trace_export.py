@@ -34,6 +34,7 @@ from storm_lab.model import (
     acker_count,
     executors_of,
 )
+from storm_lab.model.settings import CPU, OFFHEAP, ONHEAP
 from storm_lab.model.version import V1_0_0
 from storm_lab.workloads.workload_trace import RECORD
 
@@ -258,9 +259,9 @@ def _component_settings(component: Component, version: StormVersion) -> dict[str
             component.tick_seconds, f"{component.id}.tick_seconds"
         )
     if component.resources is not None and version >= V1_0_0:
-        settings["topology.component.resources.onheap.memory.mb"] = component.resources.memory_mb
-        settings["topology.component.resources.offheap.memory.mb"] = component.resources.offheap_mb
-        settings["topology.component.cpu.pcore.percent"] = component.resources.cpu_points
+        settings[ONHEAP] = component.resources.memory_mb
+        settings[OFFHEAP] = component.resources.offheap_mb
+        settings[CPU] = component.resources.cpu_points
     return settings
 
 
