@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.experiments.measurement import over_seeds
-from storm_lab.league.ranking import SIGNIFICANCE_LEVEL, TIE_TOLERANCE, SignedRank, signed_rank
 from storm_lab.tournament.quantities import cells, entrants_table, means_note, printed
+from storm_lab.tournament.ranking import SIGNIFICANCE_LEVEL, TIE_TOLERANCE, SignedRank, signed_rank
 
 BETTER, WORSE, EQUAL, UNCLEAR = "better", "worse", "equal", "unclear"
 

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from storm_lab.errors import UserError, refused_by_system
-from storm_lab.league.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.tournament.quantities import (
     MEASURES,
@@ -23,6 +22,7 @@ from storm_lab.tournament.quantities import (
     means_note,
     printed,
 )
+from storm_lab.tournament.ranking import RankTest, against_baseline, rank_test, win_tie_loss
 from storm_lab.tournament.tournament import score_table
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.league.ranking import (
+from storm_lab.tournament.ranking import (
     RankTest,
     against_baseline,
     holm,
