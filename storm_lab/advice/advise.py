@@ -10,9 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from storm_lab.advice.advice import Advice, Fit, Sensitivity
+from storm_lab.advice.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
 from storm_lab.advice.bracket import Key, fewest, highest, run_together
-from storm_lab.advice.choice import Choice, Measured, best_of
 from storm_lab.advice.measure import CURVE_S, Headroom, Measurer, Setting
 from storm_lab.errors import UserError
 from storm_lab.league.entrant import Entrant

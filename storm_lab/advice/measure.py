@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from storm_lab.advice.advice import FULL, NodeLoss
-from storm_lab.advice.choice import HEADROOM_FACTOR, KEEPS_UP, Interval, Measured
+from storm_lab.advice.advice import FULL, HEADROOM_FACTOR, KEEPS_UP, Interval, Measured, NodeLoss
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.experiments.experiment import RunSpec

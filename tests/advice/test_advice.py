@@ -4,8 +4,7 @@ import json
 import math
 from dataclasses import replace
 
-from storm_lab.advice.advice import Advice, Fit, NodeLoss, Sensitivity
-from storm_lab.advice.choice import Choice, Interval, Measured, best_of
+from storm_lab.advice.advice import Advice, Choice, Fit, Interval, Measured, NodeLoss, Sensitivity, best_of
 
 
 def measured(latency: float, *, half: float = 0.1, nodes: float = 1.0, **facts: object) -> Measured:
