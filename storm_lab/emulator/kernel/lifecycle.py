@@ -205,7 +205,7 @@ def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[Kernel, in
     if end + tasks > len(k.route):
         grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
-        k = k._replace(route=grown)
+        k = k.replace(route=grown)
     counts = k.executor["tasks"][serving]
     starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
     k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)

@@ -23,7 +23,7 @@ from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.source import SourceKind, TopologyPlan
-from storm_lab.emulator.state import pools
+from storm_lab.emulator.state import layout
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import ACKER, Cluster, Executor, Node, Slot, StormVersion
@@ -115,17 +115,17 @@ class DataPlane(KernelRunner):
         self._apply_changes()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        k = pools.grow_records(self._kernel, "worker", len(self.slots) + workers)
-        k = pools.grow_records(k, "executor", len(self.stays) + len(executors))
+        k = layout.grow_records(self._kernel, "worker", len(self.slots) + workers)
+        k = layout.grow_records(k, "executor", len(self.stays) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
-        k = pools.grow_threads(k, self._thread_count + new)
+        k = layout.grow_threads(k, self._thread_count + new)
         self._node_threads[node] += new
-        k = pools.grow_bursts(k, self._node_threads[node])
+        k = layout.grow_bursts(k, self._node_threads[node])
         for executor in executors:
             source = self._names.source_of(executor)
             if source >= 0:
                 self._readers[source] += 1
-                k = pools.grow_idle(k, self._readers[source])
+                k = layout.grow_idle(k, self._readers[source])
         self._kernel = k
         # For ticks.
         self._reserve_messages(2 * sum(len(e.tasks) for e in executors) + 64)

@@ -16,9 +16,8 @@ from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import get_ready
-from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.layout import Kernel, grow_messages, grow_roots
 from storm_lab.emulator.state.names import NS_PER_S, Names
-from storm_lab.emulator.state.pools import grow_messages, grow_roots
 from storm_lab.tuplelog.recorder import Recorder
 
 LOAD_REPORT_NS = 5 * NS_PER_S

@@ -6,61 +6,24 @@ int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is i
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.record_types import CACHE_LINE, I4, I8, TYPES, cache_line_record, each, record
 from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
 
 
-class Kernel(NamedTuple):
-    """All arrays of the kernel; larger ones replace them between its calls, never during one."""
-
-    s: NDArray[Any]
-    cost: NDArray[Any]
-    node: NDArray[Any]
-    rack: NDArray[Any]
-    channel: NDArray[Any]
-    worker: NDArray[Any]
-    executor: NDArray[Any]
-    thread: NDArray[Any]
-    message: NDArray[Any]
-    batch: NDArray[Any]
-    root: NDArray[Any]
-    task: NDArray[Any]
-    component: NDArray[Any]
-    topology: NDArray[Any]
-    stream: NDArray[Any]
-    subscription: NDArray[Any]
-    shuffle: NDArray[Any]
-    source: NDArray[Any]
-    server: NDArray[Any]
-    record: NDArray[Any]
-    emission: NDArray[Any]
-    event: NDArray[Any]  # binary heap of the events before the horizon
-    root_row: NDArray[Any]
-    execution_row: NDArray[Any]
-    slot: NDArray[Any]  # one for each event source
-    bucket: NDArray[np.int32]  # first event source of each bucket of far events; -1 = none
-    burst: NDArray[Any]  # for each node a heap of the bursts that run, by virtual time of their end
-    route: NDArray[np.int32]  # routing tables, from a topology's task to its executor instance; -1 = unknown
-    permutation: NDArray[np.int32]
-    ready: NDArray[np.int32]  # ring buffer of threads that were blocked and may go on
-    idle: NDArray[np.int64]  # [source, i]: spouts that sleep, in order of their turns (source_queue.py)
-    line_record: NDArray[np.int64]
-    arrival: NDArray[np.int64]
-    server_place: NDArray[np.int64]
-    pair: NDArray[Any]
-    traffic: NDArray[Any]  # [locality, pair of tasks]
-    spread: NDArray[np.int64]  # quantiles of a call's cost, in 1/65536 of its mean
-
-
 # State that a kernel function takes: a handle on a Kernel (see rows.py).
 State = Any
+
+# Rows of plain arrays of whole numbers; two-dimensional ones are laid out row by row.
+_NARROW, _WIDE = record(("value", I4)), record(("value", I8))
 
 DTYPES: dict[str, np.dtype[np.void]] = {
     **TYPES,
@@ -72,7 +35,7 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     ),
     # A component that another one sends to, and its block of traffic counters: one for each pair of tasks.
     "pair": record(("component", I4), ("first", I8)),
-    # Counters of a pair of tasks at one locality. They are small, as a large topology touches them most.
+    # [locality, pair of tasks]: counters. They are small, as a large topology touches them most.
     "traffic": record(("bytes", I8), ("tuples", I4)),
     "topology": cache_line_record(
         *each(I8, "acker_component", "ackers", "first_stream", "first_record", "timeout"),
@@ -111,21 +74,35 @@ DTYPES: dict[str, np.dtype[np.void]] = {
         ("first_result", I8),  # 1: a call is answered by its first result, not by the end of its tuple tree
     ),
     "server": record(("latency", I8), ("first", I8), ("places", I8)),
-    # An event in the heap. Events at equal times are in order of seq.
+    # An event of the binary heap of those before the horizon. Events at equal times are in order of seq.
     "event": record(("time", I8), ("seq", I8), ("source", I8)),
-    # The next event of an event source: its time, and its place in the heap or its neighbours in a bucket.
+    # The next event of each event source: its time, and its place in the heap or its neighbours in a bucket.
     "slot": record(("time", I8), ("seq", I8), ("place", I4), ("next", I4), ("previous", I4)),
-    # A running burst in its node's heap. It holds the virtual time of its end, so that a comparison of two
-    # bursts touches neither of their threads.
+    # A running burst in its node's heap, by virtual time of its end, which it holds so that a comparison of
+    # two bursts touches neither of their threads.
     "burst": record(("v_finish", I8), ("seq", I8), ("thread", I8)),
     "record": RECORD,
     "emission": EMISSION,
-    **dict.fromkeys(("bucket", "route", "permutation", "ready"), record(("value", I4))),
-    **dict.fromkeys(("idle", "line_record", "arrival", "server_place", "spread"), record(("value", I8))),
+    "bucket": _NARROW,  # first event source of each bucket of far events; -1 = none
+    "route": _NARROW,  # routing tables, from a topology's task to its executor instance; -1 = unknown
+    "permutation": _NARROW,
+    "ready": _NARROW,  # ring buffer of threads that were blocked and may go on
+    "idle": _WIDE,  # [source, i]: spouts that sleep, in order of their turns (source_queue.py)
+    "line_record": _WIDE,
+    "arrival": _WIDE,
+    "server_place": _WIDE,
+    "spread": _WIDE,  # quantiles of a call's cost, in 1/65536 of its mean
 }
 
-# Plain arrays of whole numbers; two-dimensional ones are laid out row by row.
 FLAT = tuple(name for name, kind in DTYPES.items() if kind.names == ("value",))
+
+
+class Kernel(SimpleNamespace):
+    """All arrays of the kernel, one for each name in `DTYPES`."""
+
+    def replace(self, **arrays: NDArray[Any]) -> Kernel:
+        """Return a kernel with other arrays, between the kernel's calls, never during one."""
+        return Kernel(**{**vars(self), **arrays})
 
 
 def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
@@ -140,3 +117,82 @@ def records(name: str, length: int) -> NDArray[Any]:
     raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
     first = -raw.ctypes.data % CACHE_LINE
     return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))
+
+
+# A kernel that has run out of room gets larger arrays: same contents, same indices, more rows.
+
+
+def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
+    """Return a kernel whose array ``name`` has at least ``needed`` rows."""
+    old = getattr(k, name)
+    if len(old) >= needed:
+        return k
+    new = records(name, max(needed, 2 * len(old)))
+    # Copy as bytes, because numpy would copy field by field.
+    new.view(np.uint8)[: old.nbytes] = old.view(np.uint8)
+    return k.replace(**{name: new})
+
+
+def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
+    """Return a kernel with at least ``size`` messages or roots, the new ones at the head of the free list."""
+    old = len(getattr(k, name))
+    k = grow_records(k, name, size)
+    rows, s = getattr(k, name), k.s[0]
+    rows["next"][old:] = np.arange(old + 1, len(rows) + 1)
+    rows["next"][-1] = s[f"free_{name}"]
+    s[f"free_{name}"] = old
+    s[f"free_{name}s"] += len(rows) - old
+    return k
+
+
+def grow_messages(k: Kernel, size: int) -> Kernel:
+    """Return a kernel with a pool of ``size`` messages."""
+    k = _grow_pool(k, "message", size)
+    batches = (k.topology["producer_batch"] > 1) | (k.topology["transfer_batch"] > 1)
+    return grow_records(k, "batch", len(k.message)) if batches.any() else k
+
+
+def grow_roots(k: Kernel, size: int) -> Kernel:
+    """Return a kernel with a pool of ``size`` roots."""
+    old = len(k.root)
+    k = _grow_pool(k, "root", size)
+    k.root["executor"][old:] = -1
+    return k
+
+
+def grow_threads(k: Kernel, needed: int) -> Kernel:
+    """Return a kernel with room for ``needed`` threads, in every array that is indexed by thread."""
+    if len(k.thread) >= needed:
+        return k
+    k = grow_records(k, "thread", needed)
+    threads = len(k.thread)
+    sources = int(k.s[0].timers) + 2 * threads
+    slots = len(k.slot)
+    k = grow_records(k, "slot", sources)
+    k.slot["place"][slots:] = kinds.UNSCHEDULED
+    k = grow_records(k, "event", sources)
+    k.s[0].threads = threads
+    return k.replace(ready=np.zeros(threads, np.int32))
+
+
+def grow_bursts(k: Kernel, needed: int) -> Kernel:
+    """Return a kernel where each node has room for the bursts of ``needed`` threads."""
+    nodes, width = len(k.node), int(k.s[0].burst_width)
+    if needed <= width:
+        return k
+    wider = max(needed, 2 * width)
+    bursts = records("burst", nodes * wider)
+    bursts.reshape(nodes, wider)[:, :width] = k.burst.reshape(nodes, width)
+    k.s[0].burst_width = wider
+    return k.replace(burst=bursts)
+
+
+def grow_idle(k: Kernel, needed: int) -> Kernel:
+    """Return a kernel with room for ``needed`` idle spouts at each source."""
+    width = k.idle.shape[1]
+    if needed <= width:
+        return k
+    idle = np.full((len(k.idle), max(needed, 2 * width)), -1, np.int64)
+    idle[:, :width] = k.idle
+    k.s[0].idle_width = idle.shape[1]
+    return k.replace(idle=idle)

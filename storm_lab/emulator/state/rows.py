@@ -18,7 +18,7 @@ from storm_lab.emulator.state.jit import ENABLED
 from storm_lab.emulator.state.layout import DTYPES, FLAT, Kernel, with_attributes
 from storm_lab.emulator.state.record_types import CACHE_LINE
 
-POINTERS = np.dtype([(name, np.uint64) for name in Kernel._fields], align=True)
+POINTERS = np.dtype([(name, np.uint64) for name in DTYPES], align=True)
 
 
 def handle(kernel: Kernel) -> tuple[Any, object]:
@@ -30,11 +30,11 @@ def handle(kernel: Kernel) -> tuple[Any, object]:
     """
     if not ENABLED:
         cells = {name: with_attributes(getattr(kernel, name).reshape(-1).view(DTYPES[name])) for name in FLAT}
-        return kernel._replace(**cells), None
+        return kernel.replace(**cells), None
     assert all(getattr(kernel, name).dtype == DTYPES[name]["value"] for name in FLAT)
     table = np.zeros(1, POINTERS)
-    for name, array in kernel._asdict().items():
-        table[name] = array.ctypes.data
+    for name in DTYPES:
+        table[name] = getattr(kernel, name).ctypes.data
     return int(table.ctypes.data), table
 
 
@@ -122,14 +122,13 @@ else:
         return lambda k, i: None
 
 
-assert set(Kernel._fields) == set(DTYPES)
-
-# In the order of `Kernel`.
+# In the order of `DTYPES`.
 (
-    s, cost, node, rack, channel, worker, executor, thread, message, batch, root, task, component, topology,
-    stream, subscription, shuffle, source, server, record, emission, event, root_row, execution_row, slot,
-    bucket, burst, route, permutation, ready, idle, line_record, arrival, server_place, pair, traffic, spread,
-) = map(_accessor, Kernel._fields)  # fmt: skip
+    s, cost, node, rack, channel, worker, executor, thread, message, batch, root, task, root_row,
+    execution_row, component, pair, traffic, topology, stream, subscription, shuffle, source, server, event,
+    slot, burst, record, emission, bucket, route, permutation, ready, idle, line_record, arrival,
+    server_place, spread,
+) = map(_accessor, DTYPES)  # fmt: skip
 
 fetch_message = _fetcher("message")
 fetch_root = _fetcher("root", lines=2)
