@@ -169,7 +169,7 @@ Edit = Callable[[str, str, str], Code]
 def kernel_of(code: Code, layout: dict[str, Any] | None = None) -> str:
     """Digest that names the cache of the kernel compiled from ``code``."""
     entries = [(function.py_func.__module__, function.py_func.__qualname__) for function in jit._ENTRIES]
-    assert {module.rpartition(".")[2] for module, _ in entries} >= {"main_loop", "lifecycle", "readers"}
+    assert {module.rpartition(".")[2] for module, _ in entries} >= {"main_loop", "lifecycle", "source_queue"}
     return jit.kernel_digest(entries, DTYPES if layout is None else layout, code)
 
 

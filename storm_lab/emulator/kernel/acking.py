@@ -16,8 +16,11 @@ import numpy as np
 
 from storm_lab.emulator.kernel import queues, routing, source_queue
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
+
+# Most roots that one call of lose_pending gives up; limits the log rows that it writes.
+MAX_LOST_ROOTS = 4096
 
 
 @jit
@@ -151,6 +154,23 @@ def fail_expired(k: State, executor: int, most: int) -> None:
     while most > 0 and has_expired(k, executor):
         most -= 1
         close_root(k, rows.executor(k, executor).first_pending, kinds.TIMED_OUT)
+
+
+@entry
+def lose_pending(k: State, executor: int) -> int:
+    """Give up at most MAX_LOST_ROOTS roots of a dying spout, newest first; returns how many are left."""
+    e = rows.executor(k, executor)
+    root = -1
+    for _ in range(min(e.pending, MAX_LOST_ROOTS)):
+        if root < 0:
+            # Go back to the first root of the newest bucket that is not empty.
+            root = e.last_pending
+            while root != e.first_pending and age_of(k, rows.root(k, root).previous) == age_of(k, root):
+                root = rows.root(k, root).previous
+        after = rows.root(k, root).next
+        close_root(k, root, kinds.LOST)
+        root = after
+    return e.pending
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Lines of a spout's source: when the next one is there, and which idle spout will take it.
+"""Lines of a spout's source: when the next one is there, which idle spout will take it, which are returned.
 
 An idle spout checks for a line once per sleep. The spouts that wait for lines of one source are in a table,
 ordered by the phase of their turns within the period. The one whose turn comes first after a line is there is
@@ -7,10 +7,12 @@ looked up, and only that turn is played; the others' turns would find nothing.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import inline, jit
-from storm_lab.emulator.state.layout import State
+from storm_lab.emulator.state.jit import entry, inline, jit
+from storm_lab.emulator.state.layout import Kernel, State
 
 # An entry in the table of idle spouts: the phase of its turns in the period, then its executor.
 _EXECUTOR_BITS = 20
@@ -182,3 +184,91 @@ def schedule_line_turn(k: State, source_index: int) -> None:
         time = rows.executor(k, key & _EXECUTORS).poll_phase
     source.finder = key & _EXECUTORS
     events.reschedule_event(k, event, time)
+
+
+@entry
+def set_active(k: State, executor: int, active: int) -> None:
+    """Let a spout executor call nextTuple or not; it notices at the end of its present sleep."""
+    e = rows.executor(k, executor)
+    if rows.component(k, e.component).is_spout == 0 or e.active == active:
+        return
+    s = rows.s(k, 0)
+    thread = e.main_thread
+    polling = rows.thread(k, thread).state == kinds.POLLING
+    if e.in_idle_table != 0:
+        remove_idle_spout(k, executor)
+        schedule_line_turn(k, e.source)
+    if polling:
+        # Until then it sleeps at the interval of its old state.
+        e.poll_phase = queues.spout_poll_time(k, thread, s.now)
+    e.active = active
+    if polling and active != 0:
+        events.schedule(k, events.timer_source(k, thread), e.poll_phase)
+
+
+@entry
+def set_rate(k: State, source: int, rate_milli: int, begin: int) -> None:
+    """Change a source's rate; lines that wait stay. None comes before its submission, at ``begin`` ns."""
+    s = rows.s(k, 0)
+    row = rows.source(k, source)
+    waiting = 0
+    if row.rate_milli > 0:
+        # In two steps, because the product would not fit into 64 bits.
+        passed = s.now - row.origin
+        fraction = passed % 1_000_000 * row.rate_milli // 1_000_000
+        arrived = (passed // 1_000_000 * row.rate_milli + fraction) // 1_000_000 + 1
+        waiting = max(0, arrived - row.taken)
+    row.rate_milli = rate_milli
+    # Set the origin back so that exactly the waiting lines count as arrived.
+    row.taken = 0
+    if rate_milli > 0:
+        gap = 1_000_000_000_000 // rate_milli
+        row.origin = max(s.now + gap, begin) - waiting * gap
+    schedule_line_turn(k, source)
+
+
+@entry
+def return_taken_line(k: State, executor: int) -> None:
+    """Return the line that a dying spout had taken and not emitted yet, if its source keeps its lines."""
+    e = rows.executor(k, executor)
+    if rows.component(k, e.component).is_spout == 0:
+        return
+    t = rows.thread(k, e.main_thread)
+    computing = t.state == kinds.RUNNING and e.turn == kinds.TURN_EMIT and t.serialising == 0
+    fetching = t.state == kinds.WAITING and t.wait in (kinds.WAIT_SLEEP, kinds.WAIT_FETCH, kinds.WAIT_LOG)
+    if not (computing or fetching):
+        return
+    source = rows.source(k, e.source)
+    if source.anchored != 0 and source.replay != 0:
+        return_line(k, e.source, e.line, e.attempt, rows.s(k, 0).now)
+    elif source.kind == kinds.S_CLOSED:
+        return_line(k, e.source, -1, 0, rows.s(k, 0).now + source.answer)
+
+
+@entry
+def return_now(k: State, source: int, line: int, attempt: int) -> None:
+    """Queue a line at its source now, to be emitted before new ones; line -1 is a closed loop's call."""
+    return_line(k, source, line, attempt, rows.s(k, 0).now)
+
+
+@entry
+def _drop_returned(k: State, source: int) -> None:
+    row = rows.source(k, source)
+    queues.release_all(k, row.head)
+    row.head = row.tail = -1
+
+
+def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> None:
+    """Let the reader of a log begin again; ``source`` is the number of the log's partition.
+
+    Lines of ``acked`` (a mapping to the attempt at which they were acked) are to be emitted once more. They
+    wait together with the lines that wait already, in order of lines.
+    """
+    waiting = {line: attempt + 1 for line, attempt in acked.items()}
+    m = int(k.source[source].head)
+    while m >= 0:
+        waiting[int(k.message[m].number)] = int(k.message[m].record)
+        m = int(k.message[m].next)
+    _drop_returned(state, source)
+    for line in sorted(waiting):
+        return_now(state, source, line, waiting[line])

@@ -13,7 +13,7 @@ import numpy as np
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.kernel import cpu, lifecycle, network, readers
+from storm_lab.emulator.kernel import acking, cpu, lifecycle, network, source_queue
 from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls, set_slowdown
 from storm_lab.emulator.plane import Loss, WindowSample
@@ -172,13 +172,13 @@ class DataPlane(KernelRunner):
         index = self._executors[worker][executor]
         self._end_stay(worker, executor)
         self._last_view = None
-        self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
-        readers.return_taken_line(self._state(), index)
+        self._reserve_messages(4 * acking.MAX_LOST_ROOTS)
+        source_queue.return_taken_line(self._state(), index)
         lost = 1
         while lost:
             self._write_rows()
-            self._reserve_messages(4 * readers.MAX_LOST_ROOTS)
-            lost = readers.lose_pending(self._state(), index)
+            self._reserve_messages(4 * acking.MAX_LOST_ROOTS)
+            lost = acking.lose_pending(self._state(), index)
         self._write_rows()
         loss = Loss(*lifecycle.close_executor(self._state(), index))
         self._node_threads[self.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
@@ -195,7 +195,7 @@ class DataPlane(KernelRunner):
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
-                readers.rewind(self._kernel, self._state(), source, acked)
+                source_queue.rewind(self._kernel, self._state(), source, acked)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
@@ -260,7 +260,7 @@ class DataPlane(KernelRunner):
     def activate(self, worker: int, active: bool) -> None:
         """Switch the worker's spouts on or off: whether they call nextTuple."""
         for index in self._executors[worker].values():
-            readers.set_active(self._state(), index, int(active))
+            source_queue.set_active(self._state(), index, int(active))
         self._apply_changes()
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
@@ -295,7 +295,7 @@ class DataPlane(KernelRunner):
         rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
         begin = round(self._plans[topology_id].submit_s * NS_PER_S)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
-            readers.set_rate(self._state(), source, rate, begin)
+            source_queue.set_rate(self._state(), source, rate, begin)
         self._apply_changes()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
@@ -337,4 +337,4 @@ class DataPlane(KernelRunner):
             if source.kind is SourceKind.CLOSED_LOOP:
                 self._reserve_messages(2 * source.calls)
                 for _ in range(source.calls):
-                    readers.return_now(self._state(), index, -1, 0)
+                    source_queue.return_now(self._state(), index, -1, 0)
