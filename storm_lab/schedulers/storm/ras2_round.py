@@ -10,7 +10,7 @@ import math
 from storm_lab.model import Resources, Topology
 from storm_lab.schedulers.contract import Decision, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.hash_order import executor_hash, handed_over_order
-from storm_lab.schedulers.storm.ras2_search import search_for
+from storm_lab.schedulers.storm.ras2_search import NOT_ENOUGH_RESOURCES, SUCCESS, search_for
 from storm_lab.schedulers.storm.ras_state import Ras2State, Sums, owners, priority_key, total_demand
 
 _MAX_ATTEMPTS = 5
@@ -109,12 +109,12 @@ class _Turn:
             message = ""
             if self._may_fit():
                 result = search_for(trial, self._topology).run()
-                if result.success:
+                if result.status == SUCCESS:
                     self.state, self.decisions = trial, result.decisions
                     complete = not trial.unassigned(self._topology)
                     return TopologyStatus(complete, f"Running - {result.message}")
-                if not result.lacks_resources:
-                    return TopologyStatus(False, f"Status: {result.failure} error message: {result.message}")
+                if result.status != NOT_ENOUGH_RESOURCES:
+                    return TopologyStatus(False, f"Status: {result.status} error message: {result.message}")
                 message = result.message
                 self.decisions = result.decisions
             elif self._work.view.explain:

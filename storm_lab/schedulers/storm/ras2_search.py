@@ -36,16 +36,16 @@ _Obstacle = tuple[str] | tuple[str, float, float]
 _PASSED: _Obstacle = ("passed over, as the search came back from a dead end",)
 
 
+SUCCESS, NOT_ENOUGH_RESOURCES = "SUCCESS", "FAIL_NOT_ENOUGH_RESOURCES"
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Whether every executor was placed; if not, whether resources (not the topology) are the reason."""
+    """The outcome of a search, with Storm's name of its status."""
 
-    success: bool
+    status: str
     message: str
-    lacks_resources: bool = False
     decisions: tuple[Decision, ...] = ()
-    failure: str = "FAIL_OTHER"
-    """Storm's name for the failure if resources are not the reason."""
 
 
 class Search:
@@ -77,14 +77,14 @@ class Search:
         """Place all unassigned executors, or return why that is impossible."""
         unassigned = self._state.unassigned(self._topology)
         if not unassigned:
-            return SearchResult(True, f"Fully Scheduled by {self._strategy.name}")
+            return SearchResult(SUCCESS, f"Fully Scheduled by {self._strategy.name}")
         if not self._state.nodes:
-            return SearchResult(False, "No available nodes to schedule tasks on!", lacks_resources=True)
+            return SearchResult(NOT_ENOUGH_RESOURCES, "No available nodes to schedule tasks on!")
         if not self._topology.spouts:
-            return SearchResult(False, "Cannot find a Spout!", failure="FAIL_INVALID_TOPOLOGY")
+            return SearchResult("FAIL_INVALID_TOPOLOGY", "Cannot find a Spout!")
         if len(unassigned) >= self._limit:
             count = f"Unassignerd Executor count ({len(unassigned)})"
-            return SearchResult(False, f"{count} is greater than searchable state count {self._limit}")
+            return SearchResult("FAIL_OTHER", f"{count} is greater than searchable state count {self._limit}")
         order = executor_order(self._state, self._topology)
         self._waiting_ackers = deque(e for e in order if e.component == ACKER)
         reached, success = self._place_all(order)
@@ -93,10 +93,10 @@ class Search:
             placed = [executor for executor in order if executor in self._state.slot_of[executor.topology]]
             decisions = self._explanations(placed) if self._state.view.explain and placed else self._dead_end
             message = f"Fully Scheduled by {self._strategy.name} ({effort})"
-            return SearchResult(True, message, decisions=decisions)
+            return SearchResult(SUCCESS, message, decisions)
         effort += f", {reached} of {len(order)} executors scheduled"
         message = f"Cannot schedule by {self._strategy.name} ({effort})"
-        return SearchResult(False, message, True, self._dead_end)
+        return SearchResult(NOT_ENOUGH_RESOURCES, message, self._dead_end)
 
     def _place_all(self, order: list[Executor]) -> tuple[int, bool]:
         """Place the executors in order; return the index reached and whether the last one has a slot."""
