@@ -93,11 +93,17 @@ class _PlacementModel:
     def scaled(self, rate: float) -> int:
         return round(rate * self.scale)
 
-    def limit_nodes(self, count: Sequence[Any], mhz: Sequence[Any]) -> None:
-        """Limit executors and CPU per node (in thousandths of MHz), and order equal nodes by their counts."""
-        for n in range(self.problem.nodes):
+    def limit_nodes(self, x: Sequence[Sequence[Any]], mhz: Sequence[float]) -> None:
+        """Limit executors and CPU per node, and order equal nodes by their numbers of executors.
+
+        ``x`` has rows of equal executors and their number on each node; one of row i needs ``mhz[i]``.
+        """
+        nodes, milli_mhz = range(self.problem.nodes), [round(each * 1000) for each in mhz]
+        count = [sum(row[n] for row in x) for n in nodes]
+        cpu = [sum(row[n] * each for row, each in zip(x, milli_mhz, strict=True)) for n in nodes]
+        for n in nodes:
             self.model.add(count[n] <= self.problem.cap)
-            self.model.add(mhz[n] <= int(self.problem.capacity[n] * 1000))
+            self.model.add(cpu[n] <= int(self.problem.capacity[n] * 1000))
         # Ordering removes equivalent solutions: nodes of equal capacity and slots can be exchanged.
         sizes = list(zip(self.problem.capacity, self.problem.slots, strict=True))
         for group in grouped(range(self.problem.nodes), sizes.__getitem__).values():
@@ -118,11 +124,7 @@ class _ClassModel(_PlacementModel):
             works = self.works[problem.topology_of[members[0]]]
             for n in nodes:
                 self.model.add(row[n] <= len(members) * works[n])
-        milli_mhz = [round(problem.load[members[0]] * 1000) for members in classes]
-        self.limit_nodes(
-            [sum(row[n] for row in self.x) for n in nodes],
-            [sum(row[n] * each for row, each in zip(self.x, milli_mhz, strict=True)) for n in nodes],
-        )
+        self.limit_nodes(self.x, [problem.load[members[0]] for members in classes])
         near = problem.graph.near
         gains = []
         for a, first in enumerate(classes):
@@ -165,10 +167,7 @@ class _ExecutorModel(_PlacementModel):
                 self.model.add_implication(row[n], self.works[problem.topology_of[i]][n])
                 if hint is not None:
                     self.model.add_hint(row[n], hint[i] == n)
-        self.limit_nodes(
-            [sum(row[n] for row in self.x) for n in nodes],
-            [sum(row[n] * round(problem.load[i] * 1000) for i, row in enumerate(self.x)) for n in nodes],
-        )
+        self.limit_nodes(self.x, problem.load)
         gains = []
         for i, near in enumerate(problem.graph.near):
             for j, rate in near.items():
