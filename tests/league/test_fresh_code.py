@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.errors import UserError
-from storm_lab.league.entrant import Entrant
+from storm_lab.league.entrant import Entrant, fresh_copy
 from storm_lab.league.field import entrant_of
-from storm_lab.league.fresh_code import fresh_copy
 from storm_lab.league.stage import stage_runs
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.schedulers import NoParameters, Scheduler, SchedulingResult, SchedulingView, make_scheduler
