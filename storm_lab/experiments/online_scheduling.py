@@ -29,30 +29,22 @@ PARAMETERS: tuple[Parameter, ...] = (
         "duration_s",
         600.0,
         "virtual length of a run; the paper's runs take 1000 s, whose last minutes are like those before",
-        unit="s",
-        low=60,
-        high=7200,
+        within=(60, 7200, "s"),
     ),
     Parameter(
         "alpha",
         0.5,
         "weight of the past in the monitors' moving average (section V, table of settings)",
-        low=0.0,
-        high=0.99,
+        within=(0.0, 0.99),
     ),
-    Parameter("monitor_s", 20.0, "period of the load monitors (section V)", unit="s", low=1, high=300),
-    Parameter(
-        "generation_s", 300.0, "period of the schedule generator (section V)", unit="s", low=20, high=3600
-    ),
-    Parameter(
-        "fetch_s", 10.0, "period at which schedules are fetched (section V)", unit="s", low=1, high=300
-    ),
+    Parameter("monitor_s", 20.0, "period of the load monitors (section V)", within=(1, 300, "s")),
+    Parameter("generation_s", 300.0, "period of the schedule generator (section V)", within=(20, 3600, "s")),
+    Parameter("fetch_s", 10.0, "period at which schedules are fetched (section V)", within=(1, 300, "s")),
     Parameter(
         "capacity_fraction",
         0.9,
         "share of a node's CPU that Algorithm 1 may fill; the paper allows 'a fraction', without a number",
-        low=0.7,
-        high=1.0,
+        within=(0.7, 1.0),
     ),
     Parameter(
         "overload_windows",
@@ -60,8 +52,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "monitor windows in a row with a node above 90 % of what Algorithm 1 may fill, an executor that "
         "fills a core, or failed tuples, before T-Storm calls it an overload; the rule is not printed; "
         "fitted on figure 9's 120 s",
-        low=2,
-        high=15,
+        within=(2, 15),
         chosen_on=("tstorm-fig9-detect",),
     ),
 )

@@ -21,26 +21,43 @@ _Kind = TypeVar("_Kind")
 
 ParameterValue = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 
+Within = tuple[float | None, float | None] | tuple[float | None, float | None, str]
+"""Lowest and highest allowed number, None for no bound, and their unit if they have one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One input of an experiment that a reader may change.
 
     The type is the default's: bool, int, float, str, or a tuple of numbers (with any float in it, of floats).
-    ``low`` and ``high`` bound a number, or every number of a tuple. ``choices`` lists the allowed texts; with
-    ``is_file`` any other text is the path of a file. ``doc`` describes the parameter and gives the source of
-    range and default. ``chosen_on`` names the claims that the default was chosen on, which are then fitted.
+    ``within`` bounds a number, or every number of a tuple: ``(60, 3600, "s")``. ``choices`` lists the allowed
+    texts; with ``is_file`` any other text is the path of a file. ``doc`` describes the parameter and gives
+    the source of range and default. ``chosen_on`` names the claims that the default was chosen on, which are
+    then fitted.
     """
 
     name: str
     default: ParameterValue
     doc: str
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
+    within: Within = (None, None)
     choices: tuple[str, ...] = ()
     is_file: bool = False
     chosen_on: tuple[str, ...] = ()
+
+    @property
+    def low(self) -> float | None:
+        """Lowest allowed number; None if there is none."""
+        return self.within[0]
+
+    @property
+    def high(self) -> float | None:
+        """Highest allowed number; None if there is none."""
+        return self.within[1]
+
+    @property
+    def unit(self) -> str:
+        """Unit of the number; empty if it has none."""
+        return self.within[2] if len(self.within) == 3 else ""
 
     @property
     def allowed(self) -> Allowed:
@@ -115,7 +132,7 @@ class Parameter:
 
 def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Parameter:
     """The parameter ``seeds`` of an experiment."""
-    return Parameter("seeds", default, doc, low=0, high=2**31 - 1)
+    return Parameter("seeds", default, doc, within=(0, 2**31 - 1))
 
 
 def with_defaults(declared: Sequence[Parameter], **defaults: ParameterValue) -> tuple[Parameter, ...]:

@@ -74,9 +74,9 @@ def settable_parameters() -> tuple[Parameter, ...]:
     for model in (CostModel(), ControlTimes(), ZooKeeperPlan()):
         for each in constants_of(model):
             unit = "" if each.unit == "1" else each.unit
-            found.append(Parameter(each.name, each.value, each.source, unit, each.low, each.high))
+            found.append(Parameter(each.name, each.value, each.source, within=(each.low, each.high, unit)))
     for name, default in asdict(Timers()).items():
         unit = "" if isinstance(default, bool) else "s"
         what = "period, time-out or switch of Storm's daemons"
-        found.append(Parameter(name, 0.0 if default is None else default, what, unit))
+        found.append(Parameter(name, 0.0 if default is None else default, what, within=(None, None, unit)))
     return tuple(found)

@@ -16,13 +16,13 @@ from storm_lab.experiments.parameter import (
 )
 
 DECLARED = (
-    Parameter("gamma", 1.7, "consolidation", low=1, high=10),
-    Parameter("workers", 20, "workers", low=1),
+    Parameter("gamma", 1.7, "consolidation", within=(1, 10)),
+    Parameter("workers", 20, "workers", within=(1, None)),
     Parameter("ackers", True, "whether there are ackers"),
     Parameter("text", "generated", "input", choices=("generated", "book"), is_file=True),
     Parameter("policy", "floor", "rounding", choices=("floor", "ceil")),
-    Parameter("seeds", (1, 2), "seeds", low=0),
-    Parameter("gammas", (1.0, 1.8), "gammas", low=1),
+    Parameter("seeds", (1, 2), "seeds", within=(0, None)),
+    Parameter("gammas", (1.0, 1.8), "gammas", within=(1, None)),
 )
 
 

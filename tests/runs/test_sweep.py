@@ -33,10 +33,10 @@ from storm_lab.runs.sweep_table import (
 from tests.runs import tiny_runs
 
 PARAMETERS = (
-    Parameter("rate", 5, "a number", low=1, high=100),
-    Parameter("share", 0.5, "a fraction", low=0, high=1),
+    Parameter("rate", 5, "a number", within=(1, 100)),
+    Parameter("share", 0.5, "a fraction", within=(0, 1)),
     Parameter("factors", (1.0, 2.0), "a list"),
-    Parameter("seeds", (1, 2), "seeds", low=0),
+    Parameter("seeds", (1, 2), "seeds", within=(0, None)),
 )
 
 

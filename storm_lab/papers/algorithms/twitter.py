@@ -37,8 +37,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "zk_machines",
         40,
         "machines of the captured cluster; not printed: twelve workers on each, as many as cores",
-        low=1,
-        high=500,
+        within=(1, 500),
     ),
 )
 

@@ -28,20 +28,20 @@ _CHANGED: tuple[Parameter, ...] = (
         1,
         "number of seeds for the schedulers without randomness: for them a seed changes only the order of "
         "words, and throughput by a few per cent",
-        low=1,
-        high=100,
+        within=(1, 100),
     ),
     Parameter(
         "duration_s",
         70.0,
         "virtual length of a run; receive queues are full within half a minute, then nothing changes",
-        unit="s",
-        low=30,
-        high=3600,
+        within=(30, 3600, "s"),
     ),
-    Parameter("warm_up_s", 45.0, "time from which readings count", unit="s", low=20, high=1800),
+    Parameter("warm_up_s", 45.0, "time from which readings count", within=(20, 1800, "s")),
     Parameter(
-        "previous_s", 40.0, "virtual length of the previous run, as in the paper's grid", "s", 40, 3600
+        "previous_s",
+        40.0,
+        "virtual length of the previous run, as in the paper's grid",
+        within=(40, 3600, "s"),
     ),
     Parameter("debug", False, "workers log every tuple; a worker's log then limits its throughput"),
 )

@@ -42,20 +42,16 @@ COMMON: tuple[Parameter, ...] = (
         "duration_s",
         420.0,
         "virtual length of a run; the paper's runs take 20 to 25 minutes, and it says that 5 are enough",
-        unit="s",
-        low=60,
-        high=3600,
+        within=(60, 3600, "s"),
     ),
     Parameter(
-        "warm_up_s", 120.0, "time from which readings of 60 s count; not printed", unit="s", low=20, high=1800
+        "warm_up_s", 120.0, "time from which readings of 60 s count; not printed", within=(20, 1800, "s")
     ),
     Parameter(
         "previous_s",
         60.0,
         "virtual length of the run under the default scheduler that supplies MF-Storm's traffic; not printed",
-        unit="s",
-        low=40,
-        high=3600,
+        within=(40, 3600, "s"),
     ),
     Parameter(
         "text",
@@ -72,7 +68,7 @@ COMMON: tuple[Parameter, ...] = (
 def sleep_parameter(default_ms: float, note: str) -> Parameter:
     """The parameter for the spouts' sleep before every emit."""
     doc = f"sleep of every spout executor before each emit{note}"
-    return Parameter("sleep_ms", default_ms, doc, unit="ms", low=0, high=1000)
+    return Parameter("sleep_ms", default_ms, doc, within=(0, 1000, "ms"))
 
 
 TWEET_SLEEP_MS = 50.0
@@ -82,19 +78,15 @@ SPLIT_US = Parameter(
     "split_us",
     1000.0,
     "CPU to split a line of 8 words: 500-3000 in storm-starter, which uses a shell process of Python",
-    unit="us",
-    low=500,
-    high=3000,
+    within=(500, 3000, "us"),
 )
-EXCLAIM_US = Parameter("exclaim_us", 5.0, "CPU of a bolt that adds exclamation marks", "us", 1, 1000)
+EXCLAIM_US = Parameter("exclaim_us", 5.0, "CPU of a bolt that adds exclamation marks", within=(1, 1000, "us"))
 JVM_START_S = Parameter(
     "jvm_start_s",
     0.0,
     "least time from the start of a worker's JVM until it listens, not printed; 0: the time follows from the "
     "CPU of a start alone. Live Storm 2.8.3 on two cores has its first tuple 12 to 17 s after submission",
-    unit="s",
-    low=0,
-    high=10,
+    within=(0, 10, "s"),
 )
 
 

@@ -34,17 +34,15 @@ Grids = dict[str, readings.Cells]
 
 PARAMETERS: tuple[Parameter, ...] = (
     *COMMON,
-    Parameter("sleep_ms", 100.0, "sleep in Word Count and Exclamation", unit="ms", low=0, high=1000),
-    Parameter("tweet_sleep_ms", 50.0, "sleep in the tweet topologies", unit="ms", low=0, high=1000),
+    Parameter("sleep_ms", 100.0, "sleep in Word Count and Exclamation", within=(0, 1000, "ms")),
+    Parameter("tweet_sleep_ms", 50.0, "sleep in the tweet topologies", within=(0, 1000, "ms")),
     SPLIT_US,
     EXCLAIM_US,
     Parameter(
         "sleeps_tried_ms",
         TRIED_MS,
         "other sleeps for Exclamation in scenario 6, first seed: up to which load the paper's result holds",
-        unit="ms",
-        low=0.2,
-        high=1000,
+        within=(0.2, 1000, "ms"),
     ),
 )
 

@@ -29,9 +29,12 @@ from storm_lab.papers.nstorm.runs import (
 from storm_lab.papers.nstorm.testbed import COMMON
 
 SLUG = "nstorm-delayed-kill"
-MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", low=1, high=36)
+MOVED = Parameter("moved", 16, "executors that move at each re-assignment (section V-D)", within=(1, 36))
 DELAY = Parameter(
-    "kill_delay_s", 2.0, "time that a moved executor continues to run in its old worker", "s", 0.1, 30
+    "kill_delay_s",
+    2.0,
+    "time that a moved executor continues to run in its old worker",
+    within=(0.1, 30, "s"),
 )
 PARAMETERS: tuple[Parameter, ...] = (
     MOVED,
@@ -40,11 +43,9 @@ PARAMETERS: tuple[Parameter, ...] = (
         "delays_tried_s",
         (1.0, 4.0, 13.0),
         "other delays, played with the first seeds only; 13 s is the sum of T_s and T_w",
-        unit="s",
-        low=0.1,
-        high=30,
+        within=(0.1, 30, "s"),
     ),
-    Parameter("trial_seeds", 3, "number of seeds with which the other delays are played", low=1, high=100),
+    Parameter("trial_seeds", 3, "number of seeds with which the other delays are played", within=(1, 100)),
     *COMMON,
 )
 

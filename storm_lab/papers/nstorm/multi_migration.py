@@ -31,7 +31,7 @@ AFTER = 3
 COMPARED_S = FIRST_S + AFTER * PERIOD_S
 """The gain is measured in the last seconds before this time, that of the next re-assignment."""
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("moved", PAPERS_M, "executors that move at each re-assignment (figure 9)", low=1, high=36),
+    Parameter("moved", PAPERS_M, "executors that move at each re-assignment (figure 9)", within=(1, 36)),
     *COMMON,
 )
 

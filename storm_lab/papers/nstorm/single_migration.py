@@ -50,18 +50,14 @@ PARAMETERS: tuple[Parameter, ...] = (
         19.5,
         "wait of the rebalance command; fitted to the 279 s of figure 7, because the restart comes on top of "
         "the printed wait of 30 s; the printed wait is also played",
-        unit="s",
-        low=0,
-        high=60,
+        within=(0, 60, "s"),
         chosen_on=("nstorm-fig7-storm-60",),
     ),
     Parameter(
         "waits_tried_s",
         (0.0, 7.0, 21.0),
         "other waits than the fitted and the printed one, played with the first seed only",
-        unit="s",
-        low=0,
-        high=60,
+        within=(0, 60, "s"),
     ),
     CALLS.tried(
         (1, 2, 8),
@@ -73,22 +69,19 @@ PARAMETERS: tuple[Parameter, ...] = (
         "tuples were lost in a move is repeated",
     ),
     Parameter(
-        "trial_seeds", 2, "number of seeds with which other numbers of calls are played", low=1, high=100
+        "trial_seeds", 2, "number of seeds with which other numbers of calls are played", within=(1, 100)
     ),
     Parameter(
         "trial_duration_s",
         FIRST_S + 3 * PERIOD_S,
         "virtual length of these runs: three complete re-assignments",
-        unit="s",
-        low=120,
-        high=7200,
+        within=(120, 7200, "s"),
     ),
     Parameter(
         "warm_up_factors_tried",
         (1.0, 2.0),
         "other costs of cold code relative to compiled code, played with the first seed only",
-        low=1,
-        high=10,
+        within=(1, 10),
     ),
 )
 

@@ -33,11 +33,11 @@ PARAMETERS: tuple[Parameter, ...] = (
         "syncs_s",
         (10.0, 3.0, 1.0, 0.3),
         "T_s, the supervisors' cycle; the second value is not printed, but follows from the pattern",
-        unit="s",
-        low=0.1,
-        high=60,
+        within=(0.1, 60, "s"),
     ),
-    Parameter("polls_s", (3.0, 1.0, 0.3, 0.1), "T_w, the workers' cycle, one for each T_s", "s", 0.05, 30),
+    Parameter(
+        "polls_s", (3.0, 1.0, 0.3, 0.1), "T_w, the workers' cycle, one for each T_s", within=(0.05, 30, "s")
+    ),
     MOVED,
     DELAY,
     *COMMON,

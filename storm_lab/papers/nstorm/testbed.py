@@ -54,24 +54,20 @@ def servers() -> Cluster:
     return TESTBEDS["nstorm"].cluster
 
 
-CALLS = Parameter("calls", 2, "concurrent DRPC calls, not printed", low=1, high=256)
+CALLS = Parameter("calls", 2, "concurrent DRPC calls, not printed", within=(1, 256))
 PATIENCE = Parameter(
     "patience_s",
     30.0,
     "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
     "printed, Storm's default is 30 s",
-    unit="s",
-    low=1,
-    high=600,
+    within=(1, 600, "s"),
 )
 POLL = Parameter(
     "poll_ms",
     10.0,
     "CPU of a worker's poll of its node's store; with every method, a refresh of its connections stops "
     "sending for the same time",
-    unit="ms",
-    low=2,
-    high=30,
+    within=(2, 30, "ms"),
 )
 COMMON: tuple[Parameter, ...] = (
     seed_parameter(
@@ -79,7 +75,7 @@ COMMON: tuple[Parameter, ...] = (
         "have a large effect; the paper averages ten runs",
         tuple(range(1, 6)),
     ),
-    Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", unit="s", low=120, high=7200),
+    Parameter("duration_s", 600.0, "virtual length of a run (section V-A)", within=(120, 7200, "s")),
     Parameter(
         "text",
         GENERATED,
@@ -87,10 +83,13 @@ COMMON: tuple[Parameter, ...] = (
         choices=(GENERATED, BOOK),
         is_file=True,
     ),
-    Parameter("words", 8, "longest sentence, in words; not printed", low=MIN_WORDS, high=15),
+    Parameter("words", 8, "longest sentence, in words; not printed", within=(MIN_WORDS, 15)),
     CALLS,
     Parameter(
-        "think_ms", 0.0, "pause of a caller between an answer and its next call; not printed", "ms", 0, 10000
+        "think_ms",
+        0.0,
+        "pause of a caller between an answer and its next call; not printed",
+        within=(0, 10000, "ms"),
     ),
     PATIENCE,
     Parameter(
@@ -118,9 +117,7 @@ COMMON: tuple[Parameter, ...] = (
         "supervisors_apart_s",
         1.0,
         "with supervisors started in turn: time between their polls, up to the cycle of 10 s; not printed",
-        unit="s",
-        low=0,
-        high=10,
+        within=(0, 10, "s"),
     ),
     Parameter(
         "readings",
@@ -131,28 +128,24 @@ COMMON: tuple[Parameter, ...] = (
         "round_trip_ms",
         2.0,
         "round trip of DRPC client and server: half before a call reaches the spout, half after its answer",
-        unit="ms",
-        low=0.5,
-        high=2.0,
+        within=(0.5, 2.0, "ms"),
     ),
-    Parameter("split_us", 500.0, "CPU to split a sentence of 8 words; not printed", "us", 50, 500),
-    Parameter("count_us", 100.0, "CPU to count a word; not printed", unit="us", low=10, high=100),
+    Parameter("split_us", 500.0, "CPU to split a sentence of 8 words; not printed", within=(50, 500, "us")),
+    Parameter("count_us", 100.0, "CPU to count a word; not printed", within=(10, 100, "us")),
     Parameter(
         "jvm_start_s",
         5.0,
         "time from the start of a worker process until it listens; not printed",
-        unit="s",
-        low=5,
-        high=10,
+        within=(5, 10, "s"),
     ),
-    Parameter("executor_start_ms", 150.0, "time to start a thread in a running worker", "ms", 50, 500),
+    Parameter(
+        "executor_start_ms", 150.0, "time to start a thread in a running worker", within=(50, 500, "ms")
+    ),
     Parameter(
         "sync_ms",
         50.0,
         "N-Storm: CPU of a supervisor's sync, during which it does nothing else",
-        unit="ms",
-        low=10,
-        high=100,
+        within=(10, 100, "ms"),
     ),
     POLL,
 )

@@ -23,9 +23,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         (0.0, 1.0, 2.5, 5.0, 7.5, 9.5),
         "times at which a supervisor polls, in the cycle of 10 s; figure 4 has 1 s at the old node and 0 s "
         "at the new one, with the assignment at 0.5 s",
-        unit="s",
-        low=0,
-        high=9.99,
+        within=(0, 9.99, "s"),
     ),
 )
 

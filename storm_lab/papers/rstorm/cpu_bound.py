@@ -54,27 +54,27 @@ ALL = "utilisation_all_nodes"
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter("duration_s", 200.0, "virtual length of a run; the paper's took 15 minutes", "s", 60, 900),
-    Parameter("from_s", 100.0, "time from which means are taken", unit="s", low=20, high=800),
+    Parameter(
+        "duration_s", 200.0, "virtual length of a run; the paper's took 15 minutes", within=(60, 900, "s")
+    ),
+    Parameter("from_s", 100.0, "time from which means are taken", within=(20, 800, "s")),
     CLOCK,
     Parameter(
         "work_ms",
         20.0,
         "CPU for each tuple in spouts and bolts on these machines: trial division of 300..1999 in the "
         "authors' code, about two million remainders. These hosts divide slowly: upper end of the range",
-        unit="ms",
-        low=10,
-        high=20,
+        within=(10, 20, "ms"),
     ),
-    Parameter("sleep_ms", 100.0, "sleep of a spout before each emit, from the authors' code", "ms", 0, 1000),
+    Parameter(
+        "sleep_ms", 100.0, "sleep of a spout before each emit, from the authors' code", within=(0, 1000, "ms")
+    ),
     Parameter(
         "idle_share",
         CostModel().idle_jvm_share,
         "cores that the housekeeping of a worker process takes on the cost model's machines; not printed. "
         "The default covers only its heartbeat",
-        unit="cores",
-        low=0.0,
-        high=0.1,
+        within=(0.0, 0.1, "cores"),
     ),
     TRIALS,
 )

@@ -28,26 +28,29 @@ SLUG = "rstorm-network-bound"
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter("duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
-    Parameter("from_s", 60.0, "time from which throughput is averaged", unit="s", low=10, high=800),
+    Parameter(
+        "duration_s", 80.0, "virtual length of a run; the paper's took 15 minutes", within=(30, 900, "s")
+    ),
+    Parameter("from_s", 60.0, "time from which throughput is averaged", within=(10, 800, "s")),
     CLOCK,
     Parameter(
         "window",
         0,
         "root tuples in flight per spout task (topology.max.spout.pending); not printed. 0: no limit and no "
         "acking, as in the authors' public code",
-        low=0,
-        high=1000,
+        within=(0, 1000),
     ),
     Parameter(
         "ackers",
         MACHINES,
         "ackers of runs with a window; Storm's default is one for each requested worker",
-        low=1,
-        high=24,
+        within=(1, 24),
     ),
     Parameter(
-        "tuple_bytes", 5, "characters of the emitted word; not printed, 5 in the authors' code", "B", 5, 1024
+        "tuple_bytes",
+        5,
+        "characters of the emitted word; not printed, 5 in the authors' code",
+        within=(5, 1024, "B"),
     ),
     WORKERS,
     TRIALS,

@@ -26,11 +26,11 @@ DISTANCES = ("process", "node", "rack", "cluster")
 
 PARAMETERS: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter("duration_s", 120.0, "virtual length of a run", unit="s", low=30, high=900),
-    Parameter("from_s", 60.0, "time from which latency is averaged", unit="s", low=10, high=800),
+    Parameter("duration_s", 120.0, "virtual length of a run", within=(30, 900, "s")),
+    Parameter("from_s", 60.0, "time from which latency is averaged", within=(10, 800, "s")),
     CLOCK,
-    Parameter("lines_per_s", 20.0, "tuples per second; too few to form a queue", unit="1/s", low=1, high=100),
-    Parameter("tuple_bytes", 5, "characters of the emitted word", unit="B", low=5, high=1024),
+    Parameter("lines_per_s", 20.0, "tuples per second; too few to form a queue", within=(1, 100, "1/s")),
+    Parameter("tuple_bytes", 5, "characters of the emitted word", within=(5, 1024, "B")),
 )
 
 TOPOLOGY = Topology(

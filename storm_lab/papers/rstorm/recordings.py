@@ -50,14 +50,12 @@ PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
         "one emulation of every recorded run per seed; hypothetical runs and deviations with the first seed"
     ),
-    Parameter("duration_s", 110.0, "virtual length of a run", unit="s", low=60, high=900),
+    Parameter("duration_s", 110.0, "virtual length of a run", within=(60, 900, "s")),
     Parameter(
         "from_s",
         80.0,
         "time from which rates are averaged; the recorded ones are from 300 s on",
-        unit="s",
-        low=20,
-        high=800,
+        within=(20, 800, "s"),
     ),
     CLOCK,
     CHARACTER,

@@ -24,25 +24,20 @@ CLOCK = Parameter(
     RSTORM_MHZ,
     "clock of the hosts, converted to the machines for which the cost model's constants hold: the printed "
     "3 GHz belong to a family that does 0.48 of their work per cycle, by SPECint 2000",
-    unit="MHz",
-    low=1000,
-    high=3000,
+    within=(1000, 3000, "MHz"),
 )
 CHARACTER = Parameter(
     "character_us",
     CHARACTER_US,
     "CPU to walk over a character in bolts that shorten lines, in a loop as in the authors' public code; up "
     "to 2 if each step makes a new text",
-    unit="us",
-    low=0.0,
-    high=2.0,
+    within=(0.0, 2.0, "us"),
 )
 WORKERS = Parameter(
     "workers",
     MACHINES,
     "workers requested from the default scheduler; not printed, 12 in most of the authors' files",
-    low=1,
-    high=48,
+    within=(1, 48),
 )
 SEEDS = seed_parameter("one emulation of every setting per seed; the paper has single runs of 15 minutes")
 

@@ -44,8 +44,10 @@ _LINES = (
 
 STREAMING: tuple[Parameter, ...] = (
     SEEDS,
-    Parameter("duration_s", 100.0, "virtual length of a run; the paper's took 15 minutes", "s", 30, 900),
-    Parameter("from_s", 80.0, "time from which throughput is averaged", unit="s", low=10, high=800),
+    Parameter(
+        "duration_s", 100.0, "virtual length of a run; the paper's took 15 minutes", within=(30, 900, "s")
+    ),
+    Parameter("from_s", 80.0, "time from which throughput is averaged", within=(10, 800, "s")),
     CLOCK,
     Parameter(
         "lines",
@@ -60,9 +62,7 @@ STREAMING: tuple[Parameter, ...] = (
         0.0,
         "most lines per second for each spout executor; 0: a spout never runs empty. Not printed; 1000 to "
         "10000 would give the printed throughput",
-        unit="1/s",
-        low=0,
-        high=10000,
+        within=(0, 10000, "1/s"),
     ),
     CHARACTER,
 )

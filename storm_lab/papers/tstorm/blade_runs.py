@@ -20,16 +20,15 @@ from storm_lab.papers.tstorm.testbed import blades, costs_of
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
-WORKERS = Parameter("workers", 20, "workers that the topology requests (section V)", low=1, high=40)
+WORKERS = Parameter("workers", 20, "workers that the topology requests (section V)", within=(1, 40))
 STORE_AND_QUEUE: tuple[Parameter, ...] = (
     Parameter(
         "store_cpu_share",
         0.3,
         "share of an insert's time that is CPU of the worker; at most 30 %",
-        low=0.0,
-        high=0.3,
+        within=(0.0, 0.3),
     ),
-    Parameter("fetch_us", 300.0, "wait for the queue server for each line", unit="us", low=50, high=2000),
+    Parameter("fetch_us", 300.0, "wait for the queue server for each line", within=(50, 2000, "us")),
 )
 """What Word Count and Log Stream Processing share: inserts into MongoDB, and a Redis queue of lines."""
 

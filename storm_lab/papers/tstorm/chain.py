@@ -36,9 +36,7 @@ BOLT_MS = Parameter(
     "1000, so 1 to 5 ms. Figure 5: two nodes of four cores keep up with 1000/s through two bolts, and a "
     "counter that receives the tuples of two spouts keeps up with 400/s, so at most 1.8. Within this range, "
     "chosen between figure 2's 67 % (1.23 gives 65 %) and figure 5's 0.99 ms (1.06 gives 0.92 ms)",
-    unit="ms",
-    low=1.0,
-    high=5.0,
+    within=(1.0, 5.0, "ms"),
     chosen_on=("tstorm-fig2-n5w10", "tstorm-fig5a-tstorm-ms"),
 )
 """The benchmark's bolts cost the same in all experiments. In figure 5 two of five identifiers go to the same
@@ -53,9 +51,7 @@ SHARED: tuple[Parameter, ...] = (
         "tuple_kb",
         10.0,
         "length of the random text; printed for section V, which uses the same benchmark",
-        unit="KB",
-        low=0.1,
-        high=10.0,
+        within=(0.1, 10.0, "KB"),
     ),
     BOLT_MS,
     SERVICE_CV,

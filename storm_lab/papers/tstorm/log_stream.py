@@ -52,9 +52,7 @@ WORKLOAD: tuple[Parameter, ...] = (
         400.0,
         "lines per second that reach the queue; not printed. From 290 on, two streams overload a blade of "
         "four cores, as in figure 10; chosen in the middle of the remaining range",
-        unit="1/s",
-        low=20,
-        high=500,
+        within=(20, 500, "1/s"),
         chosen_on=("tstorm-fig10-recover",),
     ),
     WORKERS,
@@ -63,28 +61,25 @@ WORKLOAD: tuple[Parameter, ...] = (
         1,
         "number of ackers, not printed; Storm's default of one leads to the 25 executors that "
         "give the printed 7 and 5 nodes",
-        low=0,
-        high=40,
+        within=(0, 40),
     ),
-    Parameter("take_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
+    Parameter("take_us", 50.0, "CPU to take a line from the queue client", within=(10, 500, "us")),
     Parameter(
         "rules_us",
         2800.0,
         "CPU of the rules for a typical line; not printed, the middle of the range on a logarithmic scale",
-        unit="us",
-        low=1000,
-        high=8000,
+        within=(1000, 8000, "us"),
     ),
     Parameter(
         "index_us",
         3200.0,
         "CPU to index a typical entry; not printed, the middle of the range on a logarithmic scale",
-        unit="us",
-        low=1000,
-        high=10000,
+        within=(1000, 10000, "us"),
     ),
-    Parameter("count_us", 320.0, "CPU to count an entry", unit="us", low=100, high=1000),
-    Parameter("store_us", 950.0, "time of an insert into MongoDB, client and server", "us", 300, 3000),
+    Parameter("count_us", 320.0, "CPU to count an entry", within=(100, 1000, "us")),
+    Parameter(
+        "store_us", 950.0, "time of an insert into MongoDB, client and server", within=(300, 3000, "us")
+    ),
     *STORE_AND_QUEUE,
 )
 """Input and costs. The paper calls this work even more intensive than Word Count's, so on a logarithmic scale
@@ -92,16 +87,14 @@ rules and index are beyond the middle of their ranges. The rate is near the high
 """
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gammas", (1.0, 1.7, 2.0), "consolidation factors to try (figure 8)", low=1.0, high=10.0),
+    Parameter("gammas", (1.0, 1.7, 2.0), "consolidation factors to try (figure 8)", within=(1.0, 10.0)),
     *COMMON,
     *WORKLOAD,
     Parameter(
         "rates_tried",
         (100.0, 200.0),
         "other lines per second, played with the first seed only",
-        unit="1/s",
-        low=20,
-        high=500,
+        within=(20, 500, "1/s"),
     ),
     TRIALS,
 )

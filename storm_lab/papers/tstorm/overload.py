@@ -27,7 +27,7 @@ ONSET_S = TIMEOUT_S / 2
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
     BOLT_MS.tried((2.2, 3.0, 4.0, 5.0), "other CPU costs of a bolt, played with the first seed only"),
-    Parameter("duration_s", 300.0, "virtual length of a run; not printed", unit="s", low=60, high=1200),
+    Parameter("duration_s", 300.0, "virtual length of a run; not printed", within=(60, 1200, "s")),
 )
 
 

@@ -37,9 +37,9 @@ MAX_FAILED_SHARE = 0.01
 """Share of the tuples that may fail if a topology is to count as recovered."""
 
 STREAMS = Parameter(
-    "streams", 2, "concurrent input streams (section V), each with lines_per_s", low=1, high=4
+    "streams", 2, "concurrent input streams (section V), each with lines_per_s", within=(1, 4)
 )
-_GAMMA = Parameter("gamma", 1.7, "consolidation factor; not printed", low=1.0, high=1.7)
+_GAMMA = Parameter("gamma", 1.7, "consolidation factor; not printed", within=(1.0, 1.7))
 _OTHERS = "other consolidation factors, played with the first seed only"
 GAMMAS = (_GAMMA, replace(_GAMMA, name="gammas_tried", default=(1.2,), doc=_OTHERS))
 

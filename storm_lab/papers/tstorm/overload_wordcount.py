@@ -25,9 +25,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         (60.0,),
         "other lines per second, reader and stream, played with the first seed only: few enough for the "
         "five database bolts to keep up",
-        unit="1/s",
-        low=20,
-        high=500,
+        within=(20, 500, "1/s"),
     ),
 )
 """Two streams at figure 6's rate are more than the five database bolts can store on any number of nodes."""

@@ -36,8 +36,7 @@ SERVICE_CV = Parameter(
     CostModel().service_cv,
     "variation of service times: coefficient of variation of a call of user code; not printed, by default "
     "that of a trivial bolt on a plain JVM",
-    low=0.0,
-    high=1.5,
+    within=(0.0, 1.5),
 )
 RESIDENT = Parameter(
     "resident_mb",
@@ -45,9 +44,7 @@ RESIDENT = Parameter(
     "memory that a worker process takes of its 2 GB blade; workers that exceed it are slowed down; not "
     "printed, by default that of real workers with nearly empty heaps; 600 to 700 if heaps of 768 MB are "
     "half to two thirds full",
-    unit="MB",
-    low=50,
-    high=2400,
+    within=(50, 2400, "MB"),
 )
 FULLER_HEAPS = {"resident_mb": 640.0}
 """Heaps of 768 MB that are more than half full, beside the 200 MB of a worker. Four workers per node, as in
@@ -61,17 +58,14 @@ PROCESS_PENALTY = Parameter(
     "with live Storm on a current processor. On R-Storm's recorded hosts, whose Xeons are as old as the "
     "blades, a second process takes 0.2 to 0.5 of what the first has, and in a model of them a message costs "
     "2.3 times as much",
-    low=0.0,
-    high=1.0,
+    within=(0.0, 1.0),
 )
 WARM_UP_CALLS = Parameter(
     "warm_up_calls",
     CostModel().warm_up_calls,
     "calls after which half of the extra cost of cold code is gone; not printed, by default that of a plain "
     "modern JVM",
-    unit="calls",
-    low=200,
-    high=15000,
+    within=(200, 15000, "calls"),
 )
 """A parameter of the Throughput Test alone, whose figure prints when runs become stable."""
 TWO_CORES = {"cores": 2, "process_penalty": 1.0}
@@ -92,8 +86,7 @@ CORES = Parameter(
     TSTORM_V_CORES,
     "cores of a node, not printed; four as in section III: one for each of forty slots on ten nodes, and "
     "two such nodes can carry the Throughput Test, as in figure 5(c)",
-    low=2,
-    high=4,
+    within=(2, 4),
     chosen_on=("tstorm-fig6-gamma-order", "tstorm-fig5a-speedup"),
 )
 COMMON: tuple[Parameter, ...] = (*PARAMETERS, SERVICE_CV, RESIDENT, PROCESS_PENALTY, CORES)

@@ -61,15 +61,13 @@ BY_ID = "by-id"
 SHUFFLE = "shuffle"
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gammas", (1.0, 1.7, 6.0), "consolidation factors to try (figure 5)", low=1.0, high=10.0),
+    Parameter("gammas", (1.0, 1.7, 6.0), "consolidation factors to try (figure 5)", within=(1.0, 10.0)),
     *COMMON,
     Parameter(
         "spout_sleep_ms",
         5.0,
         "sleep in every nextTuple call; printed for section III only: 5 ms, at most 200 tuples/s per spout",
-        unit="ms",
-        low=1.0,
-        high=20.0,
+        within=(1.0, 20.0, "ms"),
     ),
     Parameter(
         "counting",

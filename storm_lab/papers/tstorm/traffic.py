@@ -20,7 +20,7 @@ PLACEMENTS = {"n1w1": 1, "n5w5": 5, "n5w10": 10}
 PARAMETERS: tuple[Parameter, ...] = (
     *SHARED,
     BOLT_MS.tried((1.3, 1.7, 2.2, 2.7), "other CPU costs of a bolt, played with the first seed only"),
-    Parameter("duration_s", 400.0, "virtual length of a run; not printed", unit="s", low=60, high=3600),
+    Parameter("duration_s", 400.0, "virtual length of a run; not printed", within=(60, 3600, "s")),
 )
 
 _PERCENTAGES = ("tstorm-fig2-n5w5", "tstorm-fig2-n5w10")

@@ -74,9 +74,7 @@ STORE = Parameter(
     "store_us",
     2550.0,
     "time of an insert into MongoDB, client and server; fitted to T-Storm's 16.2 ms in figure 6(a)",
-    unit="us",
-    low=300,
-    high=3000,
+    within=(300, 3000, "us"),
     chosen_on=("tstorm-fig6a-tstorm-ms",),
 )
 WORKLOAD: tuple[Parameter, ...] = (
@@ -91,36 +89,31 @@ WORKLOAD: tuple[Parameter, ...] = (
         "lines_per_s",
         100.0,
         "lines per second and reader, not printed; below saturation on 5 nodes",
-        unit="1/s",
-        low=20,
-        high=300,
+        within=(20, 300, "1/s"),
     ),
     WORKERS,
     Parameter(
         "ackers",
         2,
         "number of ackers, not printed; 2 or 3 give the printed 7 and 5 nodes, Storm's 1 gives 6 and 6",
-        low=0,
-        high=40,
+        within=(0, 40),
         chosen_on=("tstorm-fig6b-nodes", "tstorm-fig6c-nodes"),
     ),
-    Parameter("read_us", 50.0, "CPU to take a line from the queue client", unit="us", low=10, high=500),
+    Parameter("read_us", 50.0, "CPU to take a line from the queue client", within=(10, 500, "us")),
     Parameter(
         "split_us",
         3000.0,
         "CPU to split a line of 8 words: 100-1000 in Java, 500-3000 in a shell process (storm-starter)",
-        unit="us",
-        low=100,
-        high=3000,
+        within=(100, 3000, "us"),
     ),
-    Parameter("count_us", 20.0, "CPU to count a word", unit="us", low=5, high=50),
+    Parameter("count_us", 20.0, "CPU to count a word", within=(5, 50, "us")),
     STORE,
     *STORE_AND_QUEUE,
 )
 """Input and costs."""
 
 PARAMETERS: tuple[Parameter, ...] = (
-    Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", low=1.0, high=10.0),
+    Parameter("gammas", (1.0, 1.8, 2.2), "consolidation factors to try (figure 6)", within=(1.0, 10.0)),
     *COMMON,
     *WORKLOAD,
     STORE.tried(

@@ -40,9 +40,7 @@ READ = Parameter(
     "read_us",
     READ_US,
     "CPU to fetch and deserialise a message: the Java loop's printed 700 % for 300 thousand a second",
-    unit="us",
-    low=15,
-    high=50,
+    within=(15, 50, "us"),
 )
 
 COUNT_US = 12.0
@@ -58,8 +56,7 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         "root tuples in flight per spout task, not printed; throughput times latency is 884 to 1875 for 200 "
         "tasks. Chosen on the row of 4 machines in the reading with Kafka's fetches, where this limit is "
         "nearly always reached",
-        low=5,
-        high=20,
+        within=(5, 20),
         chosen_on=FOUR_MACHINE_CLAIMS,
     ),
     Parameter(
@@ -67,23 +64,20 @@ TOPOLOGY_PARAMETERS: tuple[Parameter, ...] = (
         testbed.WORKERS,
         "number of ackers, not printed; one per worker, Storm's default from 0.9 on: with the single acker "
         "of 0.8, one executor would handle the acks of 113 thousand tuples per second",
-        low=20,
-        high=50,
+        within=(20, 50),
     ),
     READ,
-    Parameter("distribute_us", 10.0, "CPU to pass an event on; not printed", unit="us", low=5, high=20),
-    Parameter("count_us", COUNT_US, "CPU to count an event; not printed", unit="us", low=5, high=30),
+    Parameter("distribute_us", 10.0, "CPU to pass an event on; not printed", within=(5, 20, "us")),
+    Parameter("count_us", COUNT_US, "CPU to count an event; not printed", within=(5, 30, "us")),
     Parameter(
         "message_timeout_s",
         120.0,
         "message timeout; 30 s by default in Storm. Longer here, so that the slowest tuples of a run with "
         "bundles do not time out only because they are played slowly. Tuples lost with a machine are "
         "therefore replayed later",
-        unit="s",
-        low=30,
-        high=600,
+        within=(30, 600, "s"),
     ),
-    Parameter("event_bytes", 150, "size of an event; not printed", unit="bytes", low=50, high=1000),
+    Parameter("event_bytes", 150, "size of an event; not printed", within=(50, 1000, "bytes")),
 )
 """What determines the topology's steady state, besides machines and bundle. CPU is that of the machines."""
 TOPOLOGY_NAMES = tuple(parameter.name for parameter in TOPOLOGY_PARAMETERS)

@@ -37,30 +37,27 @@ WINDOWS = 2
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation per seed; stable levels differ by about a per cent. The paper has one run"),
-    Parameter("stage_s", 900.0, "time from one removal to the next (section 3.4)", "s", 180, 3600),
+    Parameter("stage_s", 900.0, "time from one removal to the next (section 3.4)", within=(180, 3600, "s")),
     Parameter(
         "bundle",
         600,
         "tuples played as one; a latency times the bundle must stay below the message timeout. 1 is the full "
         "scale with 4 x 10^8 root tuples and takes hours for each seed",
-        low=1,
-        high=1000,
+        within=(1, 1000),
     ),
     Parameter(
         "pending_tried",
         (5, 7),
         "other limits of pending tuples, played with the first seed on machines none of which has failed",
-        low=5,
-        high=20,
+        within=(5, 20),
     ),
-    Parameter("ackers_tried", (30, 40), "other numbers of ackers, as above", low=20, high=50),
+    Parameter("ackers_tried", (30, 40), "other numbers of ackers, as above", within=(20, 50)),
     Parameter(
         "supply_million_a_min",
         4.5,
         "million events per minute that arrive in a run whose log is not always full: less than 13 machines "
         "can process. Three of its 16 machines fail; first seed only",
-        low=1,
-        high=20,
+        within=(1, 20),
     ),
     Parameter(
         "slot_order",
@@ -75,9 +72,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         23.0,
         "reading with Kafka's fetches: how long a fetch of two windows of pending tuples takes. Chosen on "
         "the row of 16 machines",
-        unit="ms",
-        low=1,
-        high=1000,
+        within=(1, 1000, "ms"),
         chosen_on=SIXTEEN_MACHINE_CLAIMS,
     ),
     Parameter(
@@ -85,12 +80,10 @@ PARAMETERS: tuple[Parameter, ...] = (
         240.0,
         "reading with Kafka's fetches: CPU of a call of a bolt, in place of distribute_us and count_us. "
         "Chosen on the row of 4 machines, whose processors are full",
-        unit="us",
-        low=5,
-        high=1000,
+        within=(5, 1000, "us"),
         chosen_on=event_counting.FOUR_MACHINE_CLAIMS,
     ),
-    Parameter("reading_seeds", 3, "number of seeds for the other order of slots", low=1, high=30),
+    Parameter("reading_seeds", 3, "number of seeds for the other order of slots", within=(1, 30)),
     *event_counting.TOPOLOGY_PARAMETERS,
 )
 TRIED_MACHINES = (16, 4)

@@ -53,26 +53,29 @@ PARAMETERS: tuple[Parameter, ...] = (
         "limits",
         (1, 2, 5, 10, 30, 100, 300, 1000),
         "static limits to try, in root tuples per spout task; runs without a limit are played, too",
-        low=1,
-        high=10_000,
+        within=(1, 10_000),
     ),
     Parameter(
-        "first_limits", (2, 50, 1000), "limits that the tuner starts from; not printed", low=1, high=1000
+        "first_limits", (2, 50, 1000), "limits that the tuner starts from; not printed", within=(1, 1000)
     ),
-    Parameter("static_s", 600.0, "virtual length of a run with a fixed limit", unit="s", low=300, high=3600),
-    Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", unit="s", low=1200, high=14400),
-    Parameter("period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", "s", 30, 600),
+    Parameter("static_s", 600.0, "virtual length of a run with a fixed limit", within=(300, 3600, "s")),
+    Parameter("tuned_s", 3600.0, "virtual length of a run with the tuner", within=(1200, 14400, "s")),
+    Parameter(
+        "period_s", 120.0, "time between two calls of the tuner (section 3.3.3)", within=(30, 600, "s")
+    ),
     Parameter(
         "similar",
         0.05,
         "relative difference up to which progress counts as similar; not printed",
-        low=0.01,
-        high=0.10,
+        within=(0.01, 0.10),
     ),
     Parameter(
-        "lines_per_s", 80.0, "lines that arrive in the log; more than the machine can process", "1/s", 10, 500
+        "lines_per_s",
+        80.0,
+        "lines that arrive in the log; more than the machine can process",
+        within=(10, 500, "1/s"),
     ),
-    Parameter("work_ms", 200.0, "CPU of the heavy bolt for a tuple", unit="ms", low=20, high=500),
+    Parameter("work_ms", 200.0, "CPU of the heavy bolt for a tuple", within=(20, 500, "ms")),
 )
 
 

@@ -80,28 +80,25 @@ EXPENSIVE_BOLTS = Trial(
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every setting per seed; the paper has one. Little is random here"),
-    Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", unit="1/s", low=10_000, high=1_000_000),
-    Parameter("bundle", 1000, "messages played as one, with the cost of all of them", low=1, high=2000),
+    Parameter("messages_per_s", 300_000.0, "load (section 3.3.2)", within=(10_000, 1_000_000, "1/s")),
+    Parameter("bundle", 1000, "messages played as one, with the cost of all of them", within=(1, 2000)),
     READ,
     Parameter(
         "logic_us",
         COUNT_US,
         "CPU of a bolt of the original topology for a message; not printed: that of a bolt that counts "
         "client events, as in section 3.4",
-        unit="us",
-        low=0,
-        high=200,
+        within=(0, 200, "us"),
     ),
     Parameter(
         "message_factor",
         1.0,
         "CPU of Storm's own code, of system calls and of waking threads, relative to the shared costs at the "
         "machine's clock; with 0.2 acks cost the printed 92.4 us per message",
-        low=0.1,
-        high=2.0,
+        within=(0.1, 2.0),
     ),
     *(
-        Parameter(TRIED[program], counts, f"numbers of machines to try {how}", "machines", 1, 40)
+        Parameter(TRIED[program], counts, f"numbers of machines to try {how}", within=(1, 40, "machines"))
         for program, counts, how in (
             (ACKS_OFF, (1, 2), "without acking"),
             (ACKS_ON, (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15), "with acking"),

@@ -28,17 +28,15 @@ PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter(
         "one emulation of every window per seed; the full scale and removals use the first seed only"
     ),
-    Parameter("bundles", (30, 300), "sizes of the bundles in windows", low=2, high=1000),
+    Parameter("bundles", (30, 300), "sizes of the bundles in windows", within=(2, 1000)),
     Parameter("full_scale", True, "also play the window tuple by tuple; a second of it takes about five"),
-    Parameter("window_s", 1.5, "real length of a window", unit="s", low=0.5, high=60),
-    Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", low=20, high=1000),
+    Parameter("window_s", 1.5, "real length of a window", within=(0.5, 60, "s")),
+    Parameter("removal_bundles", (100, 300, 900), "sizes of the bundles in removals", within=(20, 1000)),
     Parameter(
         "timeouts_s",
         (30.0, 120.0),
         "message timeouts to try in removals; the shorter one with the middle bundle only",
-        unit="s",
-        low=30,
-        high=600,
+        within=(30, 600, "s"),
     ),
     *(parameter for parameter in event_counting.TOPOLOGY_PARAMETERS if parameter.name != "message_timeout_s"),
 )

@@ -43,8 +43,8 @@ DOWN_TO_S = 340.0
 
 PARAMETERS: tuple[Parameter, ...] = (
     seed_parameter("one emulation of every kind of source per seed"),
-    Parameter("lines_per_s", 100.0, "lines that the source delivers", unit="1/s", low=10, high=1000),
-    Parameter("duration_s", 600.0, "virtual length of a run", unit="s", low=500, high=3600),
+    Parameter("lines_per_s", 100.0, "lines that the source delivers", within=(10, 1000, "1/s")),
+    Parameter("duration_s", 600.0, "virtual length of a run", within=(500, 3600, "s")),
 )
 
 

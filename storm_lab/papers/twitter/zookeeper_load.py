@@ -48,16 +48,14 @@ PARTITIONS = Parameter(
     "partitions",
     33,
     "mean partitions that a topology reads; 15 to 150 are printed, chosen to give the captured writes",
-    low=15,
-    high=150,
+    within=(15, 150),
     chosen_on=("twitter-zk-kafka-writes",),
 )
 CAPTURED_WORKERS = Parameter(
     "captured_workers",
     472,
     "workers of the captured cluster; not printed, chosen to give Storm's share of the writes",
-    low=20,
-    high=1200,
+    within=(20, 1200),
     chosen_on=("twitter-zk-share", "twitter-zk-heartbeat-share"),
 )
 PARAMETERS: tuple[Parameter, ...] = (
@@ -67,19 +65,18 @@ PARAMETERS: tuple[Parameter, ...] = (
         1,
         "number of seeds for clusters of a thousand workers: a limit depends on rates and not on chance, as "
         "the smaller clusters show with every seed",
-        low=1,
-        high=100,
+        within=(1, 100),
     ),
     Parameter(
         "duration_s",
         900.0,
         "virtual length of a run; slightly above the limit it takes long until the queue is too long",
-        unit="s",
-        low=300,
-        high=7200,
+        within=(300, 7200, "s"),
     ),
     *(
-        Parameter(f"{name}_workers", counts, f"numbers of workers to try with {what}", "workers", 20, most)
+        Parameter(
+            f"{name}_workers", counts, f"numbers of workers to try with {what}", within=(20, most, "workers")
+        )
         for name, counts, what, most in (
             (DEDICATED, (300, 320, 340), "dedicated machines for ZooKeeper", 1000),
             (DATABASE, (1150, 1200, 1250), "database hardware", 3000),
@@ -92,9 +89,7 @@ PARAMETERS: tuple[Parameter, ...] = (
         "heartbeat_timeout_s",
         30.0,
         "age at which a heartbeat counts as missed; 30 s by default in Storm, 15 s in a line of the text",
-        unit="s",
-        low=15,
-        high=60,
+        within=(15, 60, "s"),
     ),
 )
 
