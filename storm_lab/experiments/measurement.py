@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -129,14 +129,3 @@ def students_factor(degrees: float) -> float:
     from scipy import special
 
     return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
-
-
-def single(claim_id: str, value: float | None, *, unit: str, how: str) -> Measurement:
-    """Measurement of a claim that states one number which does not depend on the seed."""
-    return Measurement(claim_id, (Measured(value),), unit, how)
-
-
-def labelled(claim_id: str, values: Mapping[str, float | None], *, unit: str, how: str) -> Measurement:
-    """Measurement of a claim with several numbers or an order that do not depend on the seed."""
-    found = tuple(Measured(value, label=label) for label, value in values.items())
-    return Measurement(claim_id, found, unit, how)

@@ -15,6 +15,7 @@ from weakref import ref
 
 import pandas as pd
 
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement, over_seeds
 from storm_lab.experiments.parameter import Parameters
 
@@ -171,13 +172,20 @@ def measured(samples: Sequence[float | None], *, label: str = "") -> Measured:
     return Measured(None, label=label, seeds=len(known))
 
 
-def measurement(claim: str, samples: Sequence[float | None], *, unit: str, how: str) -> Measurement:
-    """Measurement of a claim that states one number."""
-    return Measurement(claim, (measured(samples),), unit, how)
-
-
-def by_label(
-    claim: str, samples: Mapping[str, Sequence[float | None]], *, unit: str, how: str
+def measurement(
+    claim: str, samples: Sequence[float | None] | Mapping[str, Sequence[float | None]], *, how: str
 ) -> Measurement:
-    """Measurement of a claim that states several numbers or an order, from the samples of each label."""
-    return Measurement(claim, tuple(measured(samples[label], label=label) for label in samples), unit, how)
+    """Measurement of a claim in its unit, from samples or, if it has several numbers or an order, by label.
+
+    Raises `UserError` if the ledger has no such claim.
+    """
+    by_label = samples if isinstance(samples, Mapping) else {"": samples}
+    values = tuple(measured(own, label=label) for label, own in by_label.items())
+    return Measurement(claim, values, load_claims().claim(claim).unit, how)
+
+
+def calculated(claim: str, value: float | Mapping[str, float | None] | None, *, how: str) -> Measurement:
+    """Measurement as in `measurement`, from values that do not depend on the seed."""
+    by_label = value if isinstance(value, Mapping) else {"": value}
+    values = tuple(Measured(own, label=label) for label, own in by_label.items())
+    return Measurement(claim, values, load_claims().claim(claim).unit, how)

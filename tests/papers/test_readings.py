@@ -5,9 +5,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
+from storm_lab.errors import UserError
+from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
 from storm_lab.experiments.readings import (
+    calculated,
     changes,
     mean_over,
     measured,
@@ -62,6 +65,21 @@ def test_a_quantity_that_any_seed_lacks_is_not_measured() -> None:
     assert both.low is not None and both.low < 1.0
 
 
+def test_measurements_are_in_the_units_of_their_claims() -> None:
+    speed = measurement("tstorm-fig6a-speedup", [40.0, 50.0], how="h")
+    assert (speed.unit, speed.value().value, speed.value().seeds) == ("%", 45.0, 2)
+    nodes = calculated("tstorm-fig5b-nodes", 7, how="h")
+    assert (nodes.unit, nodes.value().value, nodes.value().seeds) == ("nodes", 7, 0)
+    for claim in load_claims().claims:
+        labels = claim.labels or ("",)
+        values = tuple(measured([1.0], label=label) for label in labels)
+        samples = {label: [1.0] for label in labels}
+        assert measurement(claim.id, samples, how="h") == Measurement(claim.id, values, claim.unit, "h")
+        assert calculated(claim.id, dict.fromkeys(labels, 1.0), how="h").unit == claim.unit
+    with pytest.raises(UserError, match="no such claim"):
+        measurement("tstorm-fig6z", [1.0], how="h")
+
+
 def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_unchanged() -> None:
     rows = pd.DataFrame(
         [("old", 1, 10.0), ("new", 1, 20.0), ("old-slow", 1, 5.0)], columns=["variant", "seed", "ms"]
@@ -70,8 +88,8 @@ def test_a_reading_is_measured_on_its_own_runs_and_on_those_that_it_leaves_uncha
 
     def quotient(found: object, parameters: Parameters) -> tuple[Measurement, ...]:
         new, old = (value_of(found.runs, "ms", name, [1])[0] for name in ("new", "old"))  # type: ignore[attr-defined]
-        samples = [None if new is None or old is None else new / old]
-        return tuple(measurement(claim, samples, unit="ratio", how="new / old") for claim in ("a", "b"))
+        values = (measured([None if new is None or old is None else new / old]),)
+        return tuple(Measurement(claim, values, "ratio", "new / old") for claim in ("a", "b"))
 
     def found(*trials: Trial) -> tuple[Measurement, ...]:
         return explained(quotient, tables, Parameters({"seeds": (1,)}), trials, others=("new",))

@@ -13,7 +13,7 @@ from storm_lab.experiments.experiment import MORE_SEEDS, MOST_SEEDS, Experiment,
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, measurement, quotients, value_of
+from storm_lab.experiments.readings import Tables, measured, quotients, value_of
 from storm_lab.machine.places import checkout
 from storm_lab.model.version import StormVersion
 from storm_lab.papers.registry import experiments
@@ -99,8 +99,8 @@ def measure_both(tables: Tables, parameters: Parameters) -> tuple[Measurement, .
         value_of(table, "value", "near-a", parameters.seeds) for table in (tables.steady, tables.stays)
     )
     return (
-        measurement("narrow", one, unit="s", how="how"),
-        measurement("wide", quotients(one, other), unit="s", how="how"),
+        Measurement("narrow", (measured(one),), "s", "how"),
+        Measurement("wide", (measured(quotients(one, other)),), "s", "how"),
     )
 
 

@@ -15,9 +15,7 @@ from storm_lab.experiments.measurement import (
     Measured,
     Measurement,
     over_seeds,
-    single,
 )
-from storm_lab.experiments.readings import by_label, measurement
 from storm_lab.reporting.verdict import Outcome, Verdict, judge, measured_text
 
 
@@ -233,7 +231,7 @@ def test_missing_and_foreign_labels_are_refused():
 
 def test_the_measurement_of_another_claim_is_refused():
     with pytest.raises(UserError, match="does not belong to c"):
-        judge(GAIN, single("d", 35, unit="%", how="m"))
+        judge(GAIN, Measurement("d", (Measured(35),), "%", "m"))
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
@@ -259,11 +257,9 @@ def test_the_interval_over_seeds_is_student_t():
 
 
 def test_measured_values_are_shown_with_interval_and_unit():
-    assert measured_text(judge(GAIN, measurement("c", [34, 35, 36], unit="%", how="m"))) == (
-        "35 [32.52, 37.48] %, 3 seeds"
-    )
-    samples = {"a": [1.0], "b": [2.0], "c": [3.0]}
-    assert measured_text(judge(ORDER, by_label("c", samples, unit="%", how="m"))) == (
+    assert measured_text(judge(GAIN, measured(over_seeds([34, 35, 36])))) == ("35 [32.52, 37.48] %, 3 seeds")
+    values = (over_seeds([value], label=label) for label, value in {"a": 1.0, "b": 2.0, "c": 3.0}.items())
+    assert measured_text(judge(ORDER, measured(*values))) == (
         "a: 1 %, 1 seed; b: 2 %, 1 seed; c: 3 %, 1 seed"
     )
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from storm_lab.experiments.measurement import Measurement, labelled, single
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.readings import calculated
 from storm_lab.papers.mfstorm.placement import scheduling_result
 from storm_lab.papers.mfstorm.starter import EXCLAMATION, WORD_COUNT
 from storm_lab.papers.mfstorm.testbed import DESKTOPS, SCENARIOS, Scenario
@@ -50,12 +51,12 @@ def measure() -> tuple[Measurement, ...]:
     against_mean = "100 * (1 - nodes of MF-Storm / mean nodes of the two baselines), sums over six scenarios"
     against_worse = "100 * nodes of MF-Storm / nodes of the worse baseline, scenario 6"
     return (
-        labelled("mfstorm-table3-gflops", powers, unit="index", how=computed),
-        labelled("mfstorm-order-nodes", order, unit="place", how=asked),
-        labelled("mfstorm-nodes-mf", counts["mfstorm"], unit="nodes", how=used),
-        labelled("mfstorm-nodes-baseline", theirs_by, unit="nodes", how=used),
-        single("mfstorm-fewer-resources", saved, unit="%", how=against_mean),
-        single("mfstorm-s6-third", third, unit="%", how=against_worse),
+        calculated("mfstorm-table3-gflops", powers, how=computed),
+        calculated("mfstorm-order-nodes", order, how=asked),
+        calculated("mfstorm-nodes-mf", counts["mfstorm"], how=used),
+        calculated("mfstorm-nodes-baseline", theirs_by, how=used),
+        calculated("mfstorm-fewer-resources", saved, how=against_mean),
+        calculated("mfstorm-s6-third", third, how=against_worse),
     )
 
 

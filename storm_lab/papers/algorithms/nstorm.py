@@ -15,8 +15,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.measurement import Measurement, single
-from storm_lab.experiments.readings import measurement
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.readings import calculated, measurement
 from storm_lab.model import Assignment, Cluster, Executor, Node
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.random_moves import RandomMoves
@@ -121,6 +121,6 @@ def measure(seeds: Sequence[int]) -> tuple[Measurement, ...]:
     first_drops = [first_stop_s(seed) for seed in seeds]
     stops = "time at which the thread moved at 50 s stops in its old worker, phases drawn anew for each seed"
     return (
-        single("nstorm-fig4-worst-case", absent, unit="s", how=phases),
-        measurement("nstorm-fig6-first-drop", first_drops, unit="s", how=stops),
+        calculated("nstorm-fig4-worst-case", absent, how=phases),
+        measurement("nstorm-fig6-first-drop", first_drops, how=stops),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from storm_lab.experiments.measurement import Measurement, single
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.readings import calculated
 from storm_lab.papers.rstorm.layouts import MEMORY_MB, MICRO, layout
 from storm_lab.papers.rstorm.testbed import OFFER, VERSION, emulab
 from storm_lab.schedulers.contract import SchedulingView
@@ -34,10 +35,10 @@ def measure() -> tuple[Measurement, ...]:
     counts = []
     for panel, name in zip("abc", LAYOUTS, strict=True):
         how = f"machines that R-Storm uses for the {name} layout on twelve of 100 points"
-        counts.append(single(f"rstorm-fig9{panel}-nodes", placed(name).nodes, unit="machines", how=how))
+        counts.append(calculated(f"rstorm-fig9{panel}-nodes", placed(name).nodes, how=how))
     over = sum(placed(name, demand, REAL_MB).nodes_over_memory for name in LAYOUTS for demand in DEMANDS_MB)
     promised = "machines of 2 GB whose tasks ask for more, sum over three layouts and tasks of 150-900 MB"
     return (
         *counts,
-        single("rstorm-no-hard-violation", over, unit="machines", how=promised),
+        calculated("rstorm-no-hard-violation", over, how=promised),
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from storm_lab.experiments.measurement import Measurement, labelled, single
+from storm_lab.experiments.measurement import Measurement
+from storm_lab.experiments.readings import calculated
 from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad, Topology
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.testbed import VERSION, blades
@@ -94,10 +95,10 @@ def measure() -> tuple[Measurement, ...]:
     on_blades = "nodes that the default scheduler uses on ten blades"
     widest = "spread: largest of the three topologies of section V; nodes: sum over them"
     return (
-        labelled("tstorm-storm-all-nodes", by_default, unit="nodes", how=on_blades),
+        calculated("tstorm-storm-all-nodes", by_default, how=on_blades),
         *(
-            single(claim, nodes_used(placed_by_tstorm(t, gamma)), unit="nodes", how=f"{cap}, gamma {gamma:g}")
+            calculated(claim, nodes_used(placed_by_tstorm(t, gamma)), how=f"{cap}, gamma {gamma:g}")
             for claim, t, gamma in single_counts
         ),
-        labelled("tstorm-gamma1-even", order, unit="mixed", how=widest),
+        calculated("tstorm-gamma1-even", order, how=widest),
     )

@@ -8,9 +8,9 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.measurement import Measurement, labelled, single
+from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import by_label
+from storm_lab.experiments.readings import calculated, measurement
 from storm_lab.model import Assignment, Cluster, Executor, Node, Slot
 from storm_lab.model.version import V0_9_7
 from storm_lab.papers.algorithms import trees
@@ -109,10 +109,10 @@ def measure(parameters: Parameters) -> tuple[Measurement, ...]:
     beats = 100 * writes["worker-beats"] / storm
     cluster = f"{parameters.integer('zk_machines')} machines; {periods}"
     return (
-        labelled("twitter-workers-per-machine", workers, unit="workers", how=mean),
-        single("twitter-zk-kafka-writes", writes["offsets"], unit="writes", how=partitions),
-        labelled("twitter-zk-share", shares, unit="%", how=captured),
-        single("twitter-zk-heartbeat-share", beats, unit="%", how=cluster),
+        calculated("twitter-workers-per-machine", workers, how=mean),
+        calculated("twitter-zk-kafka-writes", writes["offsets"], how=partitions),
+        calculated("twitter-zk-share", shares, how=captured),
+        calculated("twitter-zk-heartbeat-share", beats, how=cluster),
         _checksum(parameters.seeds),
     )
 
@@ -126,4 +126,4 @@ def _checksum(seeds: Sequence[int]) -> Measurement:
         "complete-not-acked": [check.unacked for check in whole],
     }
     compared = "acks against executions of every tree, with bolts that fail, with and without a killed worker"
-    return by_label("twitter-ack-xor", wrong, unit="tuples", how=compared)
+    return measurement("twitter-ack-xor", wrong, how=compared)

@@ -12,7 +12,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.papers.mfstorm import grid_readings as readings
 from storm_lab.papers.mfstorm.grid import (
@@ -153,7 +153,7 @@ def _measure_word_count(tables: Tables, parameters: Parameters) -> tuple[Measure
             )
             for name in baselines
         ),
-        by_label("mfstorm-ras-five-slots", slots, unit="slots", how=workers),
+        measurement("mfstorm-ras-five-slots", slots, how=workers),
         *_measure_stable(tables, parameters),
         *explained(_measure_stable, tables, parameters, (LATE,)),
     )
@@ -171,7 +171,7 @@ def _measure_stable(tables: Tables, parameters: Parameters) -> tuple[Measurement
         "end of the first minute from which on the mean since submission (equation 2) changes by "
         f"less than {readings.LEVEL_TOLERANCE:.0%} a minute; mean over all cells"
     )
-    return (measurement(_STABLE, readings.averaged(by_cell), unit="min", how=how),)
+    return (measurement(_STABLE, readings.averaged(by_cell), how=how),)
 
 
 WORD_COUNT_GRID = Experiment(

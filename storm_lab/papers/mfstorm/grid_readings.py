@@ -124,7 +124,7 @@ def s6_claim(claim: str, cells: Cells, baseline: str) -> Measurement:
     """Measure the claim on scenario 6 against one baseline."""
     of = "tuples executed by all bolts since submission, per s and node (equation 2), scenario 6"
     how = f"100 * (MF-Storm / {baseline} - 1), {of}"
-    return measurement(claim, changes(cells["S6", MF_STORM], cells["S6", baseline]), unit="%", how=how)
+    return measurement(claim, changes(cells["S6", MF_STORM], cells["S6", baseline]), how=how)
 
 
 def independent_runs_claim(claim: str, cells: Cells, baseline: str) -> tuple[Measurement, ...]:
@@ -136,7 +136,7 @@ def independent_runs_claim(claim: str, cells: Cells, baseline: str) -> tuple[Mea
     if len(new) < 2:
         return ()
     how = f"as in its own setting, but up to {CONSTANT_FROM_S:g} s and against {baseline} with the next seed"
-    found = measurement(claim, changes(new, [*old[1:], old[0]]), unit="%", how=how)
+    found = measurement(claim, changes(new, [*old[1:], old[0]]), how=how)
     return (replace(found, reading=INDEPENDENT_RUNS, basis=Basis.PREDICTED),)
 
 
@@ -144,7 +144,7 @@ def mean_quotient_claim(claim: str, samples: Samples, baselines: Sequence[str]) 
     """Measure the claim on a mean over scenarios (and baselines), which the paper calls an improvement."""
     mean = f"mean of 100 * MF-Storm / {' and '.join(baselines)} over scenarios"
     how = f"{mean}, tuples since submission, per s and node (equation 2); a mean quotient, no improvement"
-    return measurement(claim, samples, unit="%", how=how)
+    return measurement(claim, samples, how=how)
 
 
 def grid_claims(figure: str, cells: Cells, kind: str, baselines: Sequence[str]) -> tuple[Measurement, ...]:

@@ -12,7 +12,7 @@ import pandas as pd
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, quotients, value_of
+from storm_lab.experiments.readings import Samples, Tables, measurement, quotients, value_of
 from storm_lab.papers.mfstorm import grid_readings as readings
 from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, variant
 from storm_lab.papers.mfstorm.grid_experiments import GRIDS
@@ -78,9 +78,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         f"{_LEVEL} and node, mean over the cells in which all schedulers use the slots asked for"
     )
     return (
-        measurement("mfstorm-overall-148", means, unit="%", how=overall),
-        by_label("mfstorm-low-slots-equal", low, unit="ratio", how=one_slot),
-        by_label("mfstorm-isolation-worst", common, unit="tuples/s", how=comparable_cells),
+        measurement("mfstorm-overall-148", means, how=overall),
+        measurement("mfstorm-low-slots-equal", low, how=one_slot),
+        measurement("mfstorm-isolation-worst", common, how=comparable_cells),
     )
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, reductions
+from storm_lab.experiments.readings import Samples, Tables, changes, measurement, reductions
 from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.multi_migration import moving
@@ -93,12 +93,12 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     died = "tuples that died with stopped executors, as the control log counts them"
     how_lost = f"{died}, and calls that timed out, in a run"
     return (
-        measurement("nstorm-fig11-60", new[60], unit="s", how=durations.DEGRADED.format(60)),
-        measurement("nstorm-fig11-100", new[100], unit="s", how=durations.DEGRADED.format(100)),
-        by_label("nstorm-fig11-reductions", reduced, unit="%", how=how_reduced),
-        by_label("nstorm-fig11-all-levels", levels, unit="s", how=durations.DEGRADED.format("20 to 100")),
-        measurement("nstorm-fig12-throughput", more, unit="%", how=how_more),
-        by_label("nstorm-no-loss", lost, unit="tuples", how=how_lost),
+        measurement("nstorm-fig11-60", new[60], how=durations.DEGRADED.format(60)),
+        measurement("nstorm-fig11-100", new[100], how=durations.DEGRADED.format(100)),
+        measurement("nstorm-fig11-reductions", reduced, how=how_reduced),
+        measurement("nstorm-fig11-all-levels", levels, how=durations.DEGRADED.format("20 to 100")),
+        measurement("nstorm-fig12-throughput", more, how=how_more),
+        measurement("nstorm-no-loss", lost, how=how_lost),
     )
 
 

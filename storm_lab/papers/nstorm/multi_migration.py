@@ -7,7 +7,7 @@ from dataclasses import replace
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measured, measurement
+from storm_lab.experiments.readings import Samples, Tables, changes, measured, measurement
 from storm_lab.experiments.trial import with_trials
 from storm_lab.papers.nstorm import durations
 from storm_lab.papers.nstorm.runs import (
@@ -70,13 +70,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     found: list[Measurement] = []
     if 16 in chosen:
         low = durations.degraded_s(tables, variant[16], seeds, 60)
-        found.append(measurement("nstorm-fig9-m16-60", low, unit="s", how=durations.DEGRADED.format(60)))
+        found.append(measurement("nstorm-fig9-m16-60", low, how=durations.DEGRADED.format(60)))
     if {2, 4} <= chosen:
         done = {f"M-{m}": durations.total(tables, variant[m], seeds) for m in (2, 4)}
-        found.append(by_label("nstorm-fig10-m4-gt-m2", done, unit="tuples", how=durations.ANSWERED))
+        found.append(measurement("nstorm-fig10-m4-gt-m2", done, how=durations.ANSWERED))
     if 4 in chosen:
         how = "100 * (moved / unmoved - 1), answers in the 20 s before the fourth re-assignment"
-        found.append(measurement("nstorm-fig10-m4-gain", gain(tables, 4, seeds), unit="%", how=how))
+        found.append(measurement("nstorm-fig10-m4-gain", gain(tables, 4, seeds), how=how))
     if {1, 2, 4} <= chosen:
         widest = _widest(tables, [variant[m] for m in (1, 2, 4)], seeds)
         how = (
@@ -89,8 +89,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         stops = {f"standstill/M-{m}": durations.degraded_s(tables, variant[m], seeds, 100) for m in (8, 16)}
         done = {f"M-{m}": durations.total(tables, variant[m], seeds) for m in PAPERS_M}
         how = durations.DEGRADED.format("60, or for a standstill 100")
-        found.append(by_label("nstorm-fig9-large-m", {**lows, **stops}, unit="s", how=how))
-        found.append(by_label("nstorm-fig10-m-flat", done, unit="tuples", how=durations.ANSWERED))
+        found.append(measurement("nstorm-fig9-large-m", {**lows, **stops}, how=how))
+        found.append(measurement("nstorm-fig10-m-flat", done, how=durations.ANSWERED))
     return tuple(found)
 
 

@@ -12,7 +12,6 @@ from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import (
     Samples,
     Tables,
-    by_label,
     changes,
     measured,
     measurement,
@@ -156,23 +155,23 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     answers = f"{durations.ANSWERED}: 100 * (new / old - 1)"
     at_60, at_100, moved_60 = durations.DEGRADED.format(60), durations.DEGRADED.format(100), moved.format(60)
     return (
-        measurement("nstorm-fig6-steady-equal", _spread(quiet), unit="%", how=how_equal),
-        measurement("nstorm-fig6-storm-stop", stopped, unit="s", how=moved.format(100)),
-        measurement("nstorm-rebalance-min", shortest, unit="s", how=how_shortest),
-        measurement("nstorm-fig6-stormstar", each[star], unit="s", how=moved_60),
-        measurement("nstorm-stormstar-half", quotients(each[star], each[storm]), unit="ratio", how=moved_60),
-        measurement("nstorm-existing-over-10s", each[star], unit="s", how=moved_60),
-        measurement("nstorm-fig6-nstorm-stop", each[ours], unit="s", how=moved_60),
-        measurement("nstorm-fig7-storm-60", low[storm], unit="s", how=at_60),
-        measurement("nstorm-fig7-storm-100", stop[storm], unit="s", how=at_100),
-        measurement("nstorm-fig7-stormstar-60", low[star], unit="s", how=at_60),
-        measurement("nstorm-fig7-stormstar-quarter", quarter, unit="share", how=at_60_of_run),
-        measurement("nstorm-fig7-nstorm-60", low[ours], unit="s", how=at_60),
-        by_label("nstorm-fig7-reductions", reduced, unit="%", how=f"100 * (1 - N-Storm / other), {at_60}"),
-        by_label("nstorm-fig7-order", order, unit="s", how=durations.DEGRADED.format("60 or 100")),
-        measurement("nstorm-fig8-stormstar-storm", changes(done[star], done[storm]), unit="%", how=answers),
-        measurement("nstorm-fig8-nstorm-stormstar", changes(done[ours], done[star]), unit="%", how=answers),
-        measurement("nstorm-fig8-nstorm-storm", changes(done[ours], done[storm]), unit="%", how=answers),
+        measurement("nstorm-fig6-steady-equal", _spread(quiet), how=how_equal),
+        measurement("nstorm-fig6-storm-stop", stopped, how=moved.format(100)),
+        measurement("nstorm-rebalance-min", shortest, how=how_shortest),
+        measurement("nstorm-fig6-stormstar", each[star], how=moved_60),
+        measurement("nstorm-stormstar-half", quotients(each[star], each[storm]), how=moved_60),
+        measurement("nstorm-existing-over-10s", each[star], how=moved_60),
+        measurement("nstorm-fig6-nstorm-stop", each[ours], how=moved_60),
+        measurement("nstorm-fig7-storm-60", low[storm], how=at_60),
+        measurement("nstorm-fig7-storm-100", stop[storm], how=at_100),
+        measurement("nstorm-fig7-stormstar-60", low[star], how=at_60),
+        measurement("nstorm-fig7-stormstar-quarter", quarter, how=at_60_of_run),
+        measurement("nstorm-fig7-nstorm-60", low[ours], how=at_60),
+        measurement("nstorm-fig7-reductions", reduced, how=f"100 * (1 - N-Storm / other), {at_60}"),
+        measurement("nstorm-fig7-order", order, how=durations.DEGRADED.format("60 or 100")),
+        measurement("nstorm-fig8-stormstar-storm", changes(done[star], done[storm]), how=answers),
+        measurement("nstorm-fig8-nstorm-stormstar", changes(done[ours], done[star]), how=answers),
+        measurement("nstorm-fig8-nstorm-storm", changes(done[ours], done[storm]), how=answers),
     )
 
 

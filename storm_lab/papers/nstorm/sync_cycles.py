@@ -6,7 +6,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement, reductions
+from storm_lab.experiments.readings import Tables, measurement, reductions
 from storm_lab.experiments.trial import Trial, tried, under_trials, with_trials
 from storm_lab.papers.nstorm.delayed_kill import DELAY, MOVED, plus
 from storm_lab.papers.nstorm.durations import ANSWERED, DEGRADED, degraded_s, total
@@ -97,9 +97,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     at_60 = DEGRADED.format(60)
     against = f"100 * (1 - N-Storm+ at 1 s and 300 ms / N-Storm at 10 s and 3 s), {at_60}"
     found = [
-        measurement("nstorm-fig13-best-60", low[BEST], unit="s", how=at_60),
-        measurement("nstorm-fig13-best-100", stop, unit="s", how=DEGRADED.format(100)),
-        measurement("nstorm-plus-82", reduced, unit="%", how=against),
+        measurement("nstorm-fig13-best-60", low[BEST], how=at_60),
+        measurement("nstorm-fig13-best-100", stop, how=DEGRADED.format(100)),
+        measurement("nstorm-plus-82", reduced, how=against),
     ]
     if set(PAPERS_CYCLES) <= set(chosen):
         parts = {
@@ -108,9 +108,9 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
             "nstorm-fig13-best": PAPERS_CYCLES,
         }
         for claim, pairs in parts.items():
-            found.append(by_label(claim, {label_of(pair): low[pair] for pair in pairs}, unit="s", how=at_60))
+            found.append(measurement(claim, {label_of(pair): low[pair] for pair in pairs}, how=at_60))
         done = {label_of(pair): total(tables, variant[pair], seeds) for pair in PAPERS_CYCLES}
-        found.append(by_label("nstorm-fig14-order", done, unit="tuples", how=ANSWERED))
+        found.append(measurement("nstorm-fig14-order", done, how=ANSWERED))
     return tuple(found)
 
 

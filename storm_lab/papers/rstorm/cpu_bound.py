@@ -25,7 +25,6 @@ from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValu
 from storm_lab.experiments.readings import (
     Samples,
     Tables,
-    by_label,
     by_seed,
     measured,
     measurement,
@@ -37,7 +36,7 @@ from storm_lab.experiments.readings import (
 from storm_lab.experiments.trial import TRIALS, Trial, explained, runs_of
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, on_emulab, topology_plan
 from storm_lab.papers.rstorm.layouts import ASKED_WORKERS, MICRO, layout
-from storm_lab.papers.rstorm.sinks import UNIT, gains, rates_of
+from storm_lab.papers.rstorm.sinks import gains, rates_of
 from storm_lab.papers.rstorm.testbed import CLOCK, MACHINES, SEEDS, VERSION, emulab
 from storm_lab.papers.rstorm.usercode import Effort
 
@@ -166,10 +165,10 @@ def _measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     how_cpu = f"{_CHANGE}, mean CPU use {window}; machines in use, default with 12 workers"
     linear, diamond = (cpu_change(tables, t, seeds, IN_USE) for t in ("linear", "diamond"))
     return (
-        measurement("rstorm-fig9a-thr", throughput["linear"], unit="%", how=how),
-        measurement("rstorm-fig9b-thr", throughput["diamond"], unit="%", how=how),
-        measurement("rstorm-fig10-linear-cpu", linear, unit="%", how=how_cpu),
-        measurement("rstorm-fig10-diamond-cpu", diamond, unit="%", how=how_cpu),
+        measurement("rstorm-fig9a-thr", throughput["linear"], how=how),
+        measurement("rstorm-fig9b-thr", throughput["diamond"], how=how),
+        measurement("rstorm-fig10-linear-cpu", linear, how=how_cpu),
+        measurement("rstorm-fig10-diamond-cpu", diamond, how=how_cpu),
         *_measure_star(tables, parameters, ASKED_WORKERS["star"]),
         _measure_ceiling(tables, throughput, seeds, window),
     )
@@ -208,11 +207,11 @@ def _measure_star(tables: Tables, parameters: Parameters, workers: int) -> tuple
     change = f"{_CHANGE}, mean CPU use {window}"
     each = f"{change}; linear and diamond: machines in use, default with 12 workers; star: {star}"
     return (
-        measurement("rstorm-fig10-star-cpu", cpu["star"], unit="%", how=f"{change}; {star}"),
-        by_label("rstorm-fig9c-thr", rates, unit=UNIT, how=at_sinks),
-        by_label("rstorm-star-bottleneck", load, unit="mixed", how=minutes),
-        by_label("rstorm-default-all-nodes", occupied, unit="machines", how=spread),
-        by_label("rstorm-headline-cpu", cpu, unit="%", how=each),
+        measurement("rstorm-fig10-star-cpu", cpu["star"], how=f"{change}; {star}"),
+        measurement("rstorm-fig9c-thr", rates, how=at_sinks),
+        measurement("rstorm-star-bottleneck", load, how=minutes),
+        measurement("rstorm-default-all-nodes", occupied, how=spread),
+        measurement("rstorm-headline-cpu", cpu, how=each),
     )
 
 

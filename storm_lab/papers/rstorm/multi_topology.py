@@ -12,12 +12,12 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement, per_seed, quotients
+from storm_lab.experiments.readings import Tables, measurement, per_seed, quotients
 from storm_lab.experiments.trial import TRIALS, Trial, runs_of, with_trials
 from storm_lab.papers.rstorm.emulab_runs import DEFAULT, RSTORM, SCHEDULERS, on_emulab
 from storm_lab.papers.rstorm.layouts import YAHOO, layout
 from storm_lab.papers.rstorm.recording import Layout
-from storm_lab.papers.rstorm.sinks import UNIT, gains, sums_of
+from storm_lab.papers.rstorm.sinks import gains, sums_of
 from storm_lab.papers.rstorm.testbed import WORKERS, emulab
 from storm_lab.papers.rstorm.yahoo import STREAMING, over_lines, plan
 
@@ -100,13 +100,13 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     per_s = per_seed(lambda rate: rate / 10.0, pr_default)
     gain, quotient = f"100 * (R-Storm / default - 1), {how}", f"R-Storm / default, {how}"
     return (
-        measurement("rstorm-fig13-pl-rstorm", pl_rstorm, unit=UNIT, how=how),
-        measurement("rstorm-fig13-pl-default", pl_default, unit=UNIT, how=how),
-        measurement("rstorm-fig13-pr-rstorm", pr_rstorm, unit=UNIT, how=how),
-        measurement("rstorm-fig13-pl-gain", gained, unit="%", how=gain),
-        measurement("rstorm-fig13-pr-default", per_s, unit="tuples/s", how=f"a tenth of the {how}"),
-        measurement("rstorm-fig13-pr-orders", orders, unit="ratio", how=quotient),
-        by_label("rstorm-fig13-both-higher", both, unit=UNIT, how=how),
+        measurement("rstorm-fig13-pl-rstorm", pl_rstorm, how=how),
+        measurement("rstorm-fig13-pl-default", pl_default, how=how),
+        measurement("rstorm-fig13-pr-rstorm", pr_rstorm, how=how),
+        measurement("rstorm-fig13-pl-gain", gained, how=gain),
+        measurement("rstorm-fig13-pr-default", per_s, how=f"a tenth of the {how}"),
+        measurement("rstorm-fig13-pr-orders", orders, how=quotient),
+        measurement("rstorm-fig13-both-higher", both, how=how),
     )
 
 

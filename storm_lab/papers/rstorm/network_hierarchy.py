@@ -12,7 +12,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, value_of
+from storm_lab.experiments.readings import Samples, Tables, measurement, value_of
 from storm_lab.model import Assignment, Component, Subscription, Topology
 from storm_lab.model.executor import executors_of
 from storm_lab.papers.rstorm.emulab_runs import on_emulab, topology_plan
@@ -84,7 +84,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the order of the four latencies."""
     values = {distance: hop_latency(tables, distance, parameters.seeds) for distance in DISTANCES}
     how = f"mean time from emit to the receive queue, from {parameters.number('from_s'):g} s on"
-    return (by_label("rstorm-network-hierarchy", values, unit="ms", how=how),)
+    return (measurement("rstorm-network-hierarchy", values, how=how),)
 
 
 EXPERIMENT = Experiment(

@@ -74,9 +74,9 @@ def measure_gains(tables: Tables, parameters: Parameters, claims: Mapping[str, s
             for scheduler in (RSTORM, DEFAULT)
         )
         how = f"100 * (R-Storm / default - 1), {window}"
-        found.append(measurement(claim, gains(new, old), unit="%", how=how))
+        found.append(measurement(claim, gains(new, old), how=how))
         relative = gains_relative_to_new(recorded_new, recorded_old)
-        other = measurement(claim, relative, unit="%", how=f"100 * (1 - default / R-Storm), {window}")
+        other = measurement(claim, relative, how=f"100 * (1 - default / R-Storm), {window}")
         basis = Basis.FITTED if load_recordings().topology(topology).runs else Basis.PREDICTED
         found.append(replace(other, reading=READING, basis=basis))
     return found

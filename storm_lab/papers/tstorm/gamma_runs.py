@@ -82,7 +82,7 @@ def gain_claim(
     """Measure the gain with a gamma: from ``stable_s`` on with gamma 1, else after the re-assignment."""
     start = stable_s if gamma == 1.0 else COMPARED_FROM_S
     how = GAIN.format(start)
-    return measurement(claim, gains_from(tables, gamma, seeds, start), unit="%", how=how)
+    return measurement(claim, gains_from(tables, gamma, seeds, start), how=how)
 
 
 def minute_from(tables: Tables, variant: str, seeds: Sequence[int], starts: Samples) -> Samples:
@@ -159,9 +159,9 @@ def spike_claim(
     phase_s = printed_s % _SECONDS_A_MINUTE
     counted = minute_peak_at(tables, variant, seeds)
     phased = minute_peak_at(tables, variant, seeds, phase_s)
-    other = measurement(claim, phased, unit="s", how=how + f"whose middles are {phase_s:g} s past")
+    other = measurement(claim, phased, how=how + f"whose middles are {phase_s:g} s past")
     return (
-        measurement(claim, counted, unit="s", how=how + "counted from submission"),
+        measurement(claim, counted, how=how + "counted from submission"),
         replace(other, reading=PRINTED_PHASE),
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, part_of
+from storm_lab.experiments.readings import Samples, Tables, measurement, part_of
 from storm_lab.experiments.trial import TRIALS, Trial, tried, under_trials, with_trials
 from storm_lab.papers.tstorm import log_stream, throughput_test, word_count
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, GAIN, METRICS, gains_from, processing_ms
@@ -90,10 +90,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     headline = {topology: seven[topology] for topology in ("throughput-test", "log-stream")}
     gamma_1 = f"mean processing time of tuples that complete from {COMPARED_FROM_S:g} s on, gamma 1"
     return (
-        measurement("tstorm-fig6-gamma-crossover", smallest(tables, beyond, seeds), unit="%", how=over_gamma),
-        by_label("tstorm-7node-topology-order", seven, unit="%", how=_HOW),
-        by_label("tstorm-headline", headline, unit="%", how=_HOW),
-        by_label("tstorm-wc-slower-than-tt", levels, unit="ms", how=gamma_1),
+        measurement("tstorm-fig6-gamma-crossover", smallest(tables, beyond, seeds), how=over_gamma),
+        measurement("tstorm-7node-topology-order", seven, how=_HOW),
+        measurement("tstorm-headline", headline, how=_HOW),
+        measurement("tstorm-wc-slower-than-tt", levels, how=gamma_1),
     )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement, of_run, quotients
+from storm_lab.experiments.readings import Tables, measurement, of_run, quotients
 from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import BOLT_MS, SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.gamma_runs import processing_ms
@@ -63,8 +63,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     bins = "the first 10 s bin with a mean processing time above"
     onset = f"failed root tuples before and from {bins} {ONSET_S:g} s on"
     return (
-        measurement("tstorm-fig3a-overload-latency", slower, unit="ratio", how=latency),
-        by_label("tstorm-fig3b-overload-failures", around, unit="tuples", how=onset),
+        measurement("tstorm-fig3a-overload-latency", slower, how=latency),
+        measurement("tstorm-fig3b-overload-failures", around, how=onset),
     )
 
 

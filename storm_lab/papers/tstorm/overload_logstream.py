@@ -71,17 +71,11 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     seeds = parameters.seeds
     nodes = relief.first_schedule_nodes(tables, relief.RELIEVED, seeds)
     first = "nodes of the first schedule that the generator makes"
+    detected_s = relief.detected_s(tables, relief.RELIEVED, seeds)
     return (
-        measurement(
-            "tstorm-fig10-detect",
-            relief.detected_s(tables, relief.RELIEVED, seeds),
-            unit="s",
-            how=relief.NOTICED,
-        ),
-        measurement("tstorm-fig10-nodes", nodes, unit="nodes", how=first),
-        measurement(
-            "tstorm-fig10-recover", relief.drop(tables, relief.RELIEVED, seeds), unit="ratio", how=relief.DROP
-        ),
+        measurement("tstorm-fig10-detect", detected_s, how=relief.NOTICED),
+        measurement("tstorm-fig10-nodes", nodes, how=first),
+        measurement("tstorm-fig10-recover", relief.drop(tables, relief.RELIEVED, seeds), how=relief.DROP),
     )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, measurement
+from storm_lab.experiments.readings import Tables, measurement
 from storm_lab.experiments.trial import Trial, with_trials
 from storm_lab.papers.tstorm import overload_relief as relief
 from storm_lab.papers.tstorm.testbed import COMMON
@@ -58,8 +58,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         "overload is noticed and in the first schedule made"
     )
     return (
-        measurement("tstorm-fig9-detect", noticed, unit="s", how=relief.NOTICED),
-        by_label("tstorm-fig9-recover", recovered, unit="mixed", how=how),
+        measurement("tstorm-fig9-detect", noticed, how=relief.NOTICED),
+        measurement("tstorm-fig9-recover", recovered, how=how),
     )
 
 

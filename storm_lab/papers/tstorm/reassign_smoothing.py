@@ -18,7 +18,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, changes, measurement, of_run, per_seed
+from storm_lab.experiments.readings import Samples, Tables, changes, measurement, of_run, per_seed
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades
 from storm_lab.papers.tstorm.gamma_runs import COMPARED_FROM_S, FIRST_SCHEDULE_S, processing_ms
@@ -140,8 +140,8 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         f"{COMPARED_FROM_S:g} s on, with and without the dispatcher's look-up and the id's bytes"
     )
     return (
-        by_label("tstorm-smooth-reassign", compared, unit="mixed", how=how_compared),
-        measurement("tstorm-dispatcher-overhead", changes(costed, usual), unit="%", how=how_added),
+        measurement("tstorm-smooth-reassign", compared, how=how_compared),
+        measurement("tstorm-dispatcher-overhead", changes(costed, usual), how=how_added),
     )
 
 

@@ -189,7 +189,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         if gamma == REASSIGNED_GAMMA:
             stable = stable_after(tables, variant, seeds)
             how = f"after the re-assignment, {_LEVEL}"
-            found.append(measurement("tstorm-fig5b-stable", stable, unit="s", how=how))
+            found.append(measurement("tstorm-fig5b-stable", stable, how=how))
             found += spike_claim("tstorm-fig5b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     return tuple(found)
 
@@ -205,12 +205,12 @@ def _measure_start(tables: Tables, variant: str, seeds: tuple[int, ...]) -> list
     before = f"workers with an executor at {FIRST_SCHEDULE_S:g} s, before any schedule is generated"
     stable = value_of(tables.stabilisation, "stable_s", STORM, seeds)
     return [
-        measurement("tstorm-fig5a-init-period", over, unit="s", how=ready),
-        measurement("tstorm-fig5a-nodes", nodes, unit="nodes", how=last),
-        measurement("tstorm-fig5a-workers", workers, unit="workers", how=before),
-        measurement("tstorm-fig5a-tstorm-ms", ours, unit="ms", how=minute),
-        measurement("tstorm-fig5a-storm-ms", storms, unit="ms", how=minute),
-        measurement("tstorm-fig5a-storm-stable", stable, unit="s", how=_LEVEL),
+        measurement("tstorm-fig5a-init-period", over, how=ready),
+        measurement("tstorm-fig5a-nodes", nodes, how=last),
+        measurement("tstorm-fig5a-workers", workers, how=before),
+        measurement("tstorm-fig5a-tstorm-ms", ours, how=minute),
+        measurement("tstorm-fig5a-storm-ms", storms, how=minute),
+        measurement("tstorm-fig5a-storm-stable", stable, how=_LEVEL),
     ]
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
-from storm_lab.experiments.readings import Tables, by_label, changes, measurement
+from storm_lab.experiments.readings import Tables, changes, measurement
 from storm_lab.experiments.trial import Trial, runs_of, tried, with_trials
 from storm_lab.papers.tstorm.chain import BOLT_MS, SHARED, describe, settled_from_s
 from storm_lab.papers.tstorm.gamma_runs import processing_ms
@@ -47,10 +47,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     wider = {placement: changes(means[placement], means["n1w1"]) for placement in ("n5w5", "n5w10")}
     return (
         *(
-            measurement(f"tstorm-fig2-{name}", more, unit="%", how=f"100 * ({name} / n1w1 - 1), {how}")
+            measurement(f"tstorm-fig2-{name}", more, how=f"100 * ({name} / n1w1 - 1), {how}")
             for name, more in wider.items()
         ),
-        by_label("tstorm-fig2-order", means, unit="ms", how=how),
+        measurement("tstorm-fig2-order", means, how=how),
     )
 
 

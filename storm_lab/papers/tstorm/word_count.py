@@ -233,14 +233,14 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
         nodes = value_of(tables.steady, "nodes_last", variant, seeds)
         last = "nodes with an executor at the end of the run"
         gains[gamma] = gain_claim(f"tstorm-fig{figure}-speedup", tables, gamma, seeds, STABLE_S)
-        found += [measurement(f"tstorm-fig{figure}-nodes", nodes, unit="nodes", how=last), gains[gamma]]
+        found += [measurement(f"tstorm-fig{figure}-nodes", nodes, how=last), gains[gamma]]
         if gamma == 1.0:
             stable = at_time(tables.stabilisation, "stable_s", variant, seeds, FIRST_SCHEDULE_S)
             how = "start of the first 10 s bin from which on the mean is within 10 % of its last level"
-            found.append(measurement("tstorm-fig6a-stable", stable, unit="s", how=how))
+            found.append(measurement("tstorm-fig6a-stable", stable, how=how))
             for name, played in (("tstorm", variant), ("storm", STORM)):
                 level = processing_ms(tables, played, seeds, COMPARED_FROM_S)
-                found.append(measurement(f"tstorm-fig6a-{name}-ms", level, unit="ms", how=_SETTLED))
+                found.append(measurement(f"tstorm-fig6a-{name}-ms", level, how=_SETTLED))
         if gamma == 1.8:
             found += spike_claim("tstorm-fig6b-spike", tables, variant, seeds, PRINTED_SPIKE_S)
     if gains.keys() == _PAPER_GAMMAS.keys():

@@ -14,7 +14,7 @@ import pandas as pd
 
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameters
-from storm_lab.experiments.readings import Samples, Tables, by_label, mean_over, measurement, of_run, per_seed
+from storm_lab.experiments.readings import Samples, Tables, mean_over, measurement, of_run, per_seed
 from storm_lab.papers.twitter.event_counting import series
 from storm_lab.papers.twitter.testbed import MACHINES
 
@@ -157,26 +157,18 @@ def measure_stages(tables: Tables, parameters: Parameters) -> tuple[Measurement,
     rates = throughput_by_stage(tables, parameters, seeds)
     latencies = latency_by_stage(tables, parameters, seeds)
     figures = (
-        ("thr", rates, "million tuples/min", "root tuples acked a minute, second half of the stage"),
-        ("lat", latencies, "ms", "mean complete latency, second half of the stage"),
+        ("thr", rates, "root tuples acked a minute, second half of the stage"),
+        ("lat", latencies, "mean complete latency, second half of the stage"),
     )
-    return (
-        *(
-            measurement(f"twitter-{name}-{machines}m", values[machines], unit=unit, how=how)
-            for name, values, unit, how in figures
-            for machines in MACHINES
-        ),
-        *(
-            by_label(
-                f"twitter-{name}-order",
-                {f"{machines}-machines": values[machines] for machines in MACHINES},
-                unit=unit,
-                how=f"as twitter-{name}-16m",
-            )
-            for name, values, unit, _ in figures
-        ),
-        *_spikes(tables, parameters, seeds),
-    )
+    found = [
+        measurement(f"twitter-{name}-{machines}m", values[machines], how=how)
+        for name, values, how in figures
+        for machines in MACHINES
+    ]
+    for name, values, _ in figures:
+        order = {f"{machines}-machines": values[machines] for machines in MACHINES}
+        found.append(measurement(f"twitter-{name}-order", order, how=f"as twitter-{name}-16m"))
+    return (*found, *_spikes(tables, parameters, seeds))
 
 
 def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tuple[Measurement, Measurement]:
@@ -203,6 +195,6 @@ def _spikes(tables: Tables, parameters: Parameters, seeds: Sequence[int]) -> tup
         "to the mean; longest time until latency and throughput stay within 10 % of the mean"
     )
     return (
-        by_label("twitter-spike-recover", recovered, unit="mixed", how=recovery),
-        by_label("twitter-spike-size", heights, unit="ms", how=height),
+        measurement("twitter-spike-recover", recovered, how=recovery),
+        measurement("twitter-spike-size", heights, how=height),
     )

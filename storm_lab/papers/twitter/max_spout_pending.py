@@ -19,16 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import (
-    Samples,
-    Tables,
-    by_label,
-    details,
-    mean_over,
-    measurement,
-    of_run,
-    quotients,
-)
+from storm_lab.experiments.readings import Samples, Tables, details, mean_over, measurement, of_run, quotients
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
 from storm_lab.monitoring.pending_tuner import CommittedOffset, PendingTuning, TunerSettings
@@ -212,10 +203,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     emitted = "tuples emitted by the spouts in the whole run"
     worst = f"lines acked from {tuned_from:g} s on with the worst first limit, over the best static one"
     return (
-        measurement("twitter-msp-small", quotients(starved, best), unit="ratio", how=window),
-        by_label("twitter-msp-large", large, unit="mixed", how=no_limit),
-        measurement("twitter-msp-autotune", quotients(tuned, best), unit="ratio", how=worst),
-        measurement("twitter-msp-unreliable", apart, unit="tuples", how=emitted),
+        measurement("twitter-msp-small", quotients(starved, best), how=window),
+        measurement("twitter-msp-large", large, how=no_limit),
+        measurement("twitter-msp-autotune", quotients(tuned, best), how=worst),
+        measurement("twitter-msp-unreliable", apart, how=emitted),
     )
 
 

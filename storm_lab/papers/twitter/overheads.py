@@ -24,7 +24,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, measurement, of_run, per_seed
+from storm_lab.experiments.readings import Samples, Tables, measurement, of_run, per_seed
 from storm_lab.experiments.trial import Trial, explained, under_trials
 from storm_lab.model.topology import Topology
 from storm_lab.model.version import StormVersion
@@ -262,7 +262,7 @@ def _needed(tables: Tables, parameters: Parameters, program: str) -> list[int | 
 def measure_original(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     """Measure the claim about the original topology, from its runs alone."""
     needed = _needed(tables, parameters, ORIGINAL)
-    return (measurement("twitter-ovh-orig-10", needed, unit="machines", how=_HOW_KEEPS_UP),)
+    return (measurement("twitter-ovh-orig-10", needed, how=_HOW_KEEPS_UP),)
 
 
 def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
@@ -294,13 +294,13 @@ def measured(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     added = "CPU of all machines on the fewest that keep up, less that without acking, over the latter"
     return (
         *measure_original(tables, parameters),
-        measurement("twitter-ovh-java-machines", needed_by_java, unit="machines", how=rounded),
-        measurement("twitter-ovh-java-cpu", [java], unit="% of a core", how=product),
-        measurement("twitter-ovh-storm-noack-cpu", off, unit="% of a core", how=one_machine),
-        by_label("twitter-ovh-noack-le-java", both, unit="% of a core", how=one_machine),
-        measurement("twitter-ovh-ack-machines", needed_on, unit="machines", how=_HOW_KEEPS_UP),
-        measurement("twitter-ovh-ack-cpu", acked, unit="% of a core", how=three_machines),
-        measurement("twitter-ovh-ack-3x", cost, unit="ratio", how=added),
+        measurement("twitter-ovh-java-machines", needed_by_java, how=rounded),
+        measurement("twitter-ovh-java-cpu", [java], how=product),
+        measurement("twitter-ovh-storm-noack-cpu", off, how=one_machine),
+        measurement("twitter-ovh-noack-le-java", both, how=one_machine),
+        measurement("twitter-ovh-ack-machines", needed_on, how=_HOW_KEEPS_UP),
+        measurement("twitter-ovh-ack-cpu", acked, how=three_machines),
+        measurement("twitter-ovh-ack-3x", cost, how=added),
     )
 
 

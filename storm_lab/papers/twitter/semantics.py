@@ -17,7 +17,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Tables, by_label, details, of_run
+from storm_lab.experiments.readings import Tables, details, measurement, of_run
 from storm_lab.model.topology import Topology
 from storm_lab.papers.twitter.event_counting import READ_US
 from storm_lab.papers.twitter.testbed import VERSION, counting, kafka_log, machines, passing, spouts, trace_of
@@ -154,7 +154,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     values = {name.replace("_", "-"): [run[name] for run in found] for name in found[0]}
     values["restarted-by-supervisors"] = values.pop("restarted")
     how = f"Nimbus down from {DOWN_FROM_S:g} to {DOWN_TO_S:g} s, a worker killed 10 s on, a machine 20 s"
-    return (by_label("twitter-nimbus-down", values, unit="mixed", how=how),)
+    return (measurement("twitter-nimbus-down", values, how=how),)
 
 
 EXPERIMENT = Experiment(

@@ -19,7 +19,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
-from storm_lab.experiments.readings import Samples, Tables, by_label, details, measurement, of_run, per_seed
+from storm_lab.experiments.readings import Samples, Tables, details, measurement, of_run, per_seed
 from storm_lab.model.topology import Component, Topology
 from storm_lab.monitoring.write_capture import WriteCapture
 from storm_lab.papers.twitter.testbed import VERSION, machines
@@ -253,10 +253,10 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
     kept = limit(tables, ELSEWHERE, tried[ELSEWHERE], seeds[ELSEWHERE])
     left = {"writes-left": written_left, "workers": kept}
     return (
-        measurement("twitter-zk-limit-dedicated", limits(DEDICATED), unit="workers", how=how),
-        measurement("twitter-zk-limit-db-hw", limits(DATABASE), unit="workers", how=how),
-        by_label("twitter-zk-churn", churn, unit="workers", how=restarts),
-        by_label("twitter-zk-fix", left, unit="mixed", how=fix),
+        measurement("twitter-zk-limit-dedicated", limits(DEDICATED), how=how),
+        measurement("twitter-zk-limit-db-hw", limits(DATABASE), how=how),
+        measurement("twitter-zk-churn", churn, how=restarts),
+        measurement("twitter-zk-fix", left, how=fix),
     )
 
 
