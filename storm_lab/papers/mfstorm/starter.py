@@ -198,9 +198,7 @@ def _code(component: Component, messages: Text, work_us: float, seed: int) -> Sp
         draw, lines = SplitMix(seed), messages.lines
         picks = ((lines[draw.below(len(lines))],) for _ in range(max(MIN_PICKS, len(lines))))
         return SteadySpout(Cost(_PICK_US), picks)
-    costs = WordCountCosts(
-        read_us=_PICK_US, split_line_us=work_us / 3, split_word_us=work_us * 2 / 3 / 8, count_us=_COUNT_US
-    )
+    costs = WordCountCosts.of(work_us, read_us=_PICK_US, count_us=_COUNT_US)
     if component.id == "split":
         return SplitSentence(costs)
     return CountWords(costs) if component.id == "count" else Exclaim(Cost(work_us))

@@ -180,9 +180,7 @@ def sentences(choice: str, words: int) -> Text:
 @lru_cache(maxsize=4)
 def _trace(choice: str, words: int, split_us: float, count_us: float) -> WorkloadTrace:
     """Cached, so that the user code runs only once over the input that a process's runs share."""
-    costs = WordCountCosts(
-        read_us=50.0, split_line_us=split_us / 3, split_word_us=split_us * 2 / 3 / 8, count_us=count_us
-    )
+    costs = WordCountCosts.of(split_us, read_us=50.0, count_us=count_us)
     code: dict[str, Spout | Bolt] = {
         "drpc-spout": ReadLines(sentences(choice, words), costs),
         "split": SplitSentence(costs),

@@ -147,17 +147,11 @@ def _topology(workers: int, ackers: int) -> Topology:
 
 
 def costs(parameters: Parameters) -> WordCountCosts:
-    """Costs of the user code; a third of the split is per line, the rest per word of a line of 8."""
-    split_us, store_us = parameters.number("split_us"), parameters.number("store_us")
-    store_cpu_us = store_us * parameters.number("store_cpu_share")
-    return WordCountCosts(
-        read_us=parameters.number("read_us"),
-        split_line_us=split_us / 3,
-        split_word_us=split_us * 2 / 3 / 8,
-        count_us=parameters.number("count_us"),
-        store_cpu_us=store_cpu_us,
-        store_server_us=store_us - store_cpu_us,
-    )
+    """Costs of the user code."""
+    store_us = parameters.number("store_us")
+    cpu_us = store_us * parameters.number("store_cpu_share")
+    own = {name: parameters.number(name) for name in ("split_us", "read_us", "count_us")}
+    return WordCountCosts.of(**own, store_cpu_us=cpu_us, store_server_us=store_us - cpu_us)
 
 
 def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
