@@ -79,13 +79,11 @@ class RunSpec:
         )
 
 
-def no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
-    """The ``runs`` of an experiment that needs no emulation."""
+def _no_runs(parameters: Parameters) -> tuple[RunSpec, ...]:
     return ()
 
 
-def no_claims(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
-    """The ``measure`` of an experiment that answers no claim."""
+def _no_claims(tables: Any, parameters: Parameters) -> tuple[Measurement, ...]:
     return ()
 
 
@@ -138,9 +136,10 @@ class Experiment:
     ``slug`` is its name on the command line and in the ledger of claims; ``figure`` says which figure or
     table of the paper shows it. ``notebook`` is the path of its notebook inside ``notebooks/``. ``measure``
     gets the parameters and the metric tables of all runs (`storm_lab.experiments.readings.Tables`; None if
-    there are no runs). ``metrics`` are the tables that ``measure`` and the notebook read. ``reads`` are
-    further files and folders of the checkout that the notebook reads. ``settling`` names the claims that the
-    default seeds leave unsettled, ``chosen`` the trials whose values were chosen on claims.
+    there are no runs); without it no claim is answered. ``metrics`` are the tables that ``measure`` and the
+    notebook read. ``reads`` are further files and folders of the checkout that the notebook reads.
+    ``settling`` names the claims that the default seeds leave unsettled, ``chosen`` the trials whose values
+    were chosen on claims.
     """
 
     slug: str
@@ -149,10 +148,10 @@ class Experiment:
     figure: str
     parameters: tuple[Parameter, ...]
     notebook: str
-    metrics: tuple[str, ...]
-    runs: Callable[[Parameters], tuple[RunSpec, ...]]
+    metrics: tuple[str, ...] = ()
+    runs: Callable[[Parameters], tuple[RunSpec, ...]] = _no_runs
     # Any: tables, or None if there are no runs.
-    measure: Callable[[Any, Parameters], tuple[Measurement, ...]]
+    measure: Callable[[Any, Parameters], tuple[Measurement, ...]] = _no_claims
     reads: tuple[str, ...] = ()
     settling: tuple[Settling, ...] = ()
     chosen: tuple[Trial, ...] = ()

@@ -5,7 +5,7 @@ The ledger lists each under the experiment that it is about, and this one as the
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, no_runs
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, tstorm, twitter
@@ -35,7 +35,5 @@ EXPERIMENT = Experiment(
     figure="node counts, orders, cycles, checksums",
     parameters=PARAMETERS,
     notebook="algorithms.ipynb",
-    metrics=(),
-    runs=no_runs,
     measure=measure,
 )

@@ -6,7 +6,7 @@ and no runs of its own: the emulator plays the sittings of the recorded runs whe
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, no_claims, no_runs
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import seed_parameter
 
 SLUG = "live-trust"
@@ -19,8 +19,5 @@ EXPERIMENT = Experiment(
     figure="scenes of 0.9.2, 1.2.4 and 2.8.3 on three machines",
     parameters=(seed_parameter("one emulation of every sitting per seed", (1, 2, 3)),),
     notebook="live/trust.ipynb",
-    metrics=(),
-    runs=no_runs,
-    measure=no_claims,
     reads=("data/live",),
 )

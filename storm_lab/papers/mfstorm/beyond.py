@@ -7,7 +7,7 @@ are no claims, because the paper says nothing about it.
 
 from __future__ import annotations
 
-from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter, with_defaults
 from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, sleep_parameter
 from storm_lab.papers.mfstorm.placement import ISOLATION, SCHEDULERS
@@ -81,5 +81,4 @@ EXPERIMENT = Experiment(
     notebook="mfstorm/beyond.ipynb",
     metrics=("executor_traffic", "steady_traffic_share", "steady"),
     runs=runs,
-    measure=no_claims,
 )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from storm_lab.experiments.experiment import Experiment, no_claims, no_runs
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.parameter import Parameter
 from storm_lab.papers.algorithms.nstorm import absence_s
 
@@ -47,7 +47,4 @@ EXPERIMENT = Experiment(
     figure="Figure 4",
     parameters=PARAMETERS,
     notebook="nstorm/worst_case.ipynb",
-    metrics=(),
-    runs=no_runs,
-    measure=no_claims,
 )

@@ -16,7 +16,7 @@ import pandas as pd
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
-from storm_lab.experiments.experiment import Experiment, RunSpec, no_claims
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Tables
 from storm_lab.experiments.trial import TRIALS, Trial, played, variant_of
@@ -288,5 +288,4 @@ EXPERIMENT = Experiment(
     notebook="rstorm/recordings.ipynb",
     metrics=("component_throughput_10s",),
     runs=runs,
-    measure=no_claims,
 )
