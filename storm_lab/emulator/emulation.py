@@ -11,10 +11,9 @@ from functools import partial
 import numpy as np
 
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
-from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.decision_log import Decision, write_decisions
 from storm_lab.emulator.control.nimbus import ACTOR
-from storm_lab.emulator.control.service import Sampler
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.plane import EmulationStoppedError, Plane, Stay
 from storm_lab.emulator.setup.dataplane import DataPlane

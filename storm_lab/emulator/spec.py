@@ -11,9 +11,9 @@ from typing import Any
 
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.constant import check_constants
+from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
-from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel

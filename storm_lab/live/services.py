@@ -17,10 +17,9 @@ from types import SimpleNamespace
 from typing import cast
 
 from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock
-from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler, Service
 from storm_lab.emulator.control.decision_log import Decision, DecisionLog
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.control.service import Sampler, Service
 from storm_lab.emulator.plane import WindowSample
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec

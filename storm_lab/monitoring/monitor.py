@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from storm_lab.emulator.control.clock import SECOND
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.plane import WindowSample
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, executors_of

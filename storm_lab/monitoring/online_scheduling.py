@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.control.service import Sampler
 from storm_lab.model import InvalidAssignmentError
 from storm_lab.model.checks import check_number
 from storm_lab.model.topology import MIN_TIME_S

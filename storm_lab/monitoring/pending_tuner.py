@@ -31,8 +31,7 @@ from enum import Enum
 from typing import Protocol
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.errors import UserError
 
 INCREASE_FACTOR = 1.25

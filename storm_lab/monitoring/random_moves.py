@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.nimbus import Status
-from storm_lab.emulator.control.service import Sampler
 from storm_lab.model import Assignment, InvalidAssignmentError
 from storm_lab.model.checks import check_number, check_whole
 from storm_lab.model.topology import MAX_TASKS, MIN_TIME_S

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from storm_lab.emulator.control.clock import Rank, ns
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.zookeeper import Record
 
 ACTOR = "capture"

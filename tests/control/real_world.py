@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
-from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.times import Timers, timers_of
 from storm_lab.emulator.emulation import Emulation, EmulationOutcome, EmulationSpec
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan

@@ -9,11 +9,11 @@ from itertools import permutations
 import pandas as pd
 import pytest
 
+from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.model import Assignment, Cluster, Slot, executors_of
 from storm_lab.model.version import V0_9_7

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.live.bridge import Policy
 from storm_lab.live.processes import LiveWorker
 from storm_lab.live.request import Known

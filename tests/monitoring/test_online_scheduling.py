@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from storm_lab.emulator.control.clock import ns
-from storm_lab.emulator.control.control_plane import ControlPlane
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.service import Sampler
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, Node, Slot
 from storm_lab.monitoring.database import LoadDatabase, WindowLoad

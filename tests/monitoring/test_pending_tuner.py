@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from storm_lab.emulator.control.clock import ns
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import Sampler
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.monitoring.pending_tuner import (

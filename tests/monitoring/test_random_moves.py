@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from storm_lab.emulator.control.clock import ns
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.errors import UserError
 from storm_lab.monitoring.random_moves import RandomMoves
 from tests.control.world import build, chain, run_to, seconds_of

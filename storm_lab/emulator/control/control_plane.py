@@ -1,12 +1,15 @@
-"""The control plane of one run: its daemons, connected to each other and to one clock."""
+"""The control plane of one run: its daemons, connected to each other and to one clock, and its services.
+
+Services are additions to a run besides Storm itself, such as monitors, generators and tuners.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from storm_lab.emulator.control.clock import SteppedPlane, VirtualClock, ns
+from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
 from storm_lab.emulator.control.decision_log import DecisionLog
 from storm_lab.emulator.control.fleet import Fleet
@@ -16,7 +19,7 @@ from storm_lab.emulator.control.supervisor import Phases, Supervisor
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeper, ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.plane import Plane
+from storm_lab.emulator.plane import Plane, WindowSample
 from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Cluster, StormVersion
 from storm_lab.schedulers.contract import Scheduler
@@ -99,3 +102,30 @@ class ControlPlane:
         self.connections.finish()
         for action in self._end_callbacks:
             action()
+
+
+@runtime_checkable
+class Service(Protocol):
+    """Settings of a service."""
+
+    def start(self, control: ControlPlane, sampler: Sampler) -> None:
+        """Register cycles, listeners and callbacks in one run, before the topologies are submitted."""
+
+
+class Sampler:
+    """Reads the data plane's counters once per window and calls the listeners in order of registration."""
+
+    def __init__(self, clock: VirtualClock, plane: SteppedPlane, window_ns: int) -> None:
+        self.window_ns = window_ns
+        self._plane = plane
+        self._listeners: list[Callable[[WindowSample], None]] = []
+        clock.every(window_ns, Rank.MONITOR, "monitor", self._sample)
+
+    def listen(self, listener: Callable[[WindowSample], None]) -> None:
+        """Call ``listener`` with every sample from now on."""
+        self._listeners.append(listener)
+
+    def _sample(self) -> None:
+        sample = self._plane.now().sample(with_traffic=bool(self._listeners))
+        for listener in self._listeners:
+            listener(sample)

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from storm_lab.emulator.control.control_plane import ControlPlane
-from storm_lab.emulator.control.service import Sampler, Service
+from storm_lab.emulator.control.control_plane import ControlPlane, Sampler, Service
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan

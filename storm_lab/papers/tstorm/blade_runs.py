@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.service import Service
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import RunSpec

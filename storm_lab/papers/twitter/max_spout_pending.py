@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from storm_lab.emulator.control.service import Service
+from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
