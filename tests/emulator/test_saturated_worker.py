@@ -26,7 +26,7 @@ from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
 def executed(scene: Scene, component: str) -> int:
     """Tuples that a component executed since the last counting window began."""
-    names = scene.plane._names.components
+    names = scene.plane._names.component_index
     wanted = [i for i, (_, name) in enumerate(names) if name == component]
     return int(
         scene.plane.kernel.task["executed"][np.isin(scene.plane.kernel.task["component"], wanted)].sum()

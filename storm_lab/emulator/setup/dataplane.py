@@ -95,7 +95,7 @@ class DataPlane(KernelRunner):
             self._state(),
             worker,
             self._names.node_index[slot.node],
-            self._names.topology_index[topology_id],
+            self._names.topologies.index(topology_id),
             self._thread_count,
             self._queue_sizes[topology_id].transfer,
         )
@@ -300,7 +300,7 @@ class DataPlane(KernelRunner):
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None means no limit."""
-        self._kernel.topology[self._names.topology_index[topology_id]].max_pending = limit or 0
+        self._kernel.topology[self._names.topologies.index(topology_id)].max_pending = limit or 0
 
     def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""

@@ -42,7 +42,7 @@ class Logbook:
         self._finished: Counter[tuple[str, str]] = Counter()
         """Root tuples that finished in earlier count windows, by topology and outcome."""
         self._failed_before: dict[str, int] = dict.fromkeys(names.topologies, 0)
-        self._components = [component for _, component in names.components]
+        self._components = [component for _, component in names.component_index]
 
     def write_rows(self, k: Kernel) -> None:
         """Write the kernel's finished roots and executions, and empty its buffers."""
@@ -104,7 +104,7 @@ class Logbook:
 
     def count_roots(self, k: Kernel, topology_id: str, outcome: str) -> int:
         """Root tuples of a topology since the start of the run that were ``acked`` or ``failed``."""
-        of_topology = k.component["topology"] == self._names.topology_index[topology_id]
+        of_topology = k.component["topology"] == self._names.topologies.index(topology_id)
         spouts = of_topology & (k.component["is_spout"] != 0)
         present = int(k.task[outcome][spouts[k.task["component"]]].sum())
         return self._finished[topology_id, outcome] + present

@@ -139,19 +139,18 @@ def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[
 
 def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
     nodes = tuple(node.id for node in cluster.nodes)
-    topologies = tuple(plan.topology.id for plan in plans)
     executors = {plan.topology.id: executors_of(plan.topology, version) for plan in plans}
-    components: list[tuple[int, str]] = []
+    component_index: dict[tuple[str, str], int] = {}
     first_task: dict[tuple[str, str], int] = {}
     source_index: dict[tuple[str, str], int] = {}
     readers: dict[tuple[str, str], tuple[Executor, ...]] = {}
     task = sources = 0
-    for t, plan in enumerate(plans):
+    for plan in plans:
         topology = plan.topology
         for component in (*(c.id for c in topology.components), ACKER):
             key = (topology.id, component)
             component_executors = tuple(e for e in executors[topology.id] if e.component == component)
-            components.append((t, component))
+            component_index[key] = len(component_index)
             first_task[key] = task
             task += sum(len(e.tasks) for e in component_executors)
             if component in plan.sources:
@@ -162,13 +161,11 @@ def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[Topolo
                 sources += len(readers.get(key, [component]))
     return Names(
         nodes=nodes,
-        topologies=topologies,
-        components=tuple(components),
+        node_index={node: i for i, node in enumerate(nodes)},
+        topologies=tuple(executors),
+        component_index=component_index,
         first_task=first_task,
         executors=executors,
-        node_index={node: i for i, node in enumerate(nodes)},
-        topology_index={topology: i for i, topology in enumerate(topologies)},
-        component_index={(topologies[t], c): i for i, (t, c) in enumerate(components)},
         source_index=source_index,
         readers=readers,
     )
@@ -222,7 +219,7 @@ def _build_components(
     seed: int,
     cost: CostModel,
 ) -> None:
-    components = records("component", len(names.components))
+    components = records("component", len(names.component_index))
     topologies = records("topology", len(plans))
     tasks = sum(len(e.tasks) for group in names.executors.values() for e in group)
     table = records("task", tasks)
@@ -237,7 +234,8 @@ def _build_components(
         row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
         set_batches(row, topology, version, cost)
-    for index, (t, component_id) in enumerate(names.components):
+    for (topology_id, component_id), index in names.component_index.items():
+        t = names.topologies.index(topology_id)
         topology = plans[t].topology
         executors = [e for e in names.executors[topology.id] if e.component == component_id]
         c = components[index]

@@ -16,13 +16,11 @@ class Names:
     """The names behind the kernel's indices."""
 
     nodes: tuple[str, ...]
+    node_index: dict[str, int]
     topologies: tuple[str, ...]
-    components: tuple[tuple[int, str], ...]  # (topology index, component id)
+    component_index: dict[tuple[str, str], int]  # (topology id, component id) -> index; in order
     first_task: dict[tuple[str, str], int]  # (topology id, component id) -> global task index
     executors: dict[str, tuple[Executor, ...]]  # topology id -> its executors
-    node_index: dict[str, int]
-    topology_index: dict[str, int]
-    component_index: dict[tuple[str, str], int]
     source_index: dict[tuple[str, str], int]  # (topology id, spout id) -> its first source
     readers: dict[tuple[str, str], tuple[Executor, ...]]  # of logs: (...) -> readers of its sources, in order
 
