@@ -282,7 +282,7 @@ def test_running_the_plane_in_small_steps_changes_nothing() -> None:
 
 
 def test_a_log_stores_the_first_line_that_is_not_acked() -> None:
-    log = OffsetLog(3)
+    log = OffsetLog("t", 0, range(3), SECOND)
     log.ack([1, 7, 10, 8], [0, 0, 2, 0])
     log.checkpoint()
     assert (log.stored, log.committed) == ([0, 4, 2], 1)

@@ -24,21 +24,13 @@ from storm_lab.errors import UserError
 class OffsetLog:
     """State of one log's readers: the stored offsets, and the lines acked beyond them."""
 
-    def __init__(
-        self,
-        partitions: int,
-        period_ns: int = kinds.NEVER,
-        *,
-        topology: str = "",
-        component: int = 0,
-        first: int = 0,
-    ) -> None:
+    def __init__(self, topology: str, component: int, sources: range, period_ns: int) -> None:
         self.topology = topology
         self.component = component
-        self.sources = range(first, first + partitions)
+        self.sources = sources
         """Index of each partition's source."""
         self.period_ns = self.due_ns = period_ns
-        self.stored = list(range(partitions))
+        self.stored = list(range(len(sources)))
         """For each partition, the line at which the next reader begins."""
         self._acked: dict[int, int] = {}
 
@@ -71,16 +63,12 @@ class OffsetLogs:
 
     def __init__(self, plans: Sequence[TopologyPlan], names: Names) -> None:
         sources = {plan.topology.id: plan.sources for plan in plans}
-        self._logs = [
-            OffsetLog(
-                len(readers),
-                sources[topology][spout].checkpoint_ns,
-                topology=topology,
-                component=names.component_index[topology, spout],
-                first=names.source_index[topology, spout],
-            )
-            for (topology, spout), readers in names.readers.items()
-        ]
+        self._logs: list[OffsetLog] = []
+        for key, readers in names.readers.items():
+            topology, spout = key
+            first, period_ns = names.source_index[key], sources[topology][spout].checkpoint_ns
+            partitions = range(first, first + len(readers))
+            self._logs.append(OffsetLog(topology, names.component_index[key], partitions, period_ns))
 
     @property
     def next_checkpoint_ns(self) -> int:
