@@ -139,7 +139,8 @@ def build_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel)
 
 def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -> None:
     """Lay out every spout's source: its kind, its rate, its lines and their arrivals."""
-    table = records("source", len(names.source_index) + sum(len(own) - 1 for own in names.readers.values()))
+    sources = len(names.source_index) + sum(len(own) - 1 for own in names.readers.values())
+    table = arrays["source"] = records("source", sources)
     lines: list[NDArray[np.int64]] = []
     arrivals: list[NDArray[np.int64]] = []
     line_base = arrival_base = 0
@@ -182,7 +183,6 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
         for bolt, record in plan.trace.ticks.items():
             component = arrays["component"][names.component_index[plan.topology.id, bolt]]
             component.tick_record = record + int(arrays["topology"][t].first_record)
-    arrays["source"] = table
     arrays["line_record"] = np.concatenate(lines).astype(np.int64)
     arrays["arrival"] = np.concatenate(arrivals).astype(np.int64) if arrivals else np.zeros(0, np.int64)
 

@@ -47,10 +47,8 @@ class QueueSizes:
             return round(number_of(settings, key, default))
 
         if version >= V2_0_0:
-            main, transfer = (
-                size(keys.RECEIVE_BUFFER, RECEIVE_PLACES_2),
-                size(keys.TRANSFER_BUFFER, TRANSFER_PLACES_2),
-            )
+            main = size(keys.RECEIVE_BUFFER, RECEIVE_PLACES_2)
+            transfer = size(keys.TRANSFER_BUFFER, TRANSFER_PLACES_2)
             for key, places, buffer in (
                 (keys.PRODUCER_BATCH, main, keys.RECEIVE_BUFFER),
                 (keys.TRANSFER_BATCH, transfer, keys.TRANSFER_BUFFER),

@@ -174,9 +174,11 @@ def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[Topolo
 def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:
     racks = {rack: i for i, rack in enumerate(cluster.racks)}
     n, r = len(cluster.nodes), len(racks)
-    nodes = records("node", n)
+    nodes = arrays["node"] = records("node", n)
+    arrays["rack"] = records("rack", r)
     first_card = n * (r + 1) + SPARE_CHANNELS
-    channels = records("channel", first_card + n + (2 * n if cost.uplink_mbps > 0 else 0))
+    uplinks = 2 * n if cost.uplink_mbps > 0 else 0
+    channels = arrays["channel"] = records("channel", first_card + n + uplinks)
     for field in ("head", "tail", "held_head", "held_tail"):
         channels[field] = -1
     channels["node"] = channels["start"] = channels["finish"] = -1
@@ -206,9 +208,6 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
             extra = 0.0 if rack == p.rack else cost.inter_rack_us
             channels[first + 1 + rack].latency = round((cost.lan_us + extra) * NS_PER_US)
         channels[first_card + i].node = i
-    arrays["node"] = nodes
-    arrays["rack"] = records("rack", r)
-    arrays["channel"] = channels
 
 
 def _build_components(
@@ -219,10 +218,10 @@ def _build_components(
     seed: int,
     cost: CostModel,
 ) -> None:
-    components = records("component", len(names.component_index))
-    topologies = records("topology", len(plans))
+    components = arrays["component"] = records("component", len(names.component_index))
+    topologies = arrays["topology"] = records("topology", len(plans))
     tasks = sum(len(e.tasks) for group in names.executors.values() for e in group)
-    table = records("task", tasks)
+    table = arrays["task"] = records("task", tasks)
     for t, plan in enumerate(plans):
         topology = plan.topology
         row = topologies[t]
@@ -259,6 +258,3 @@ def _build_components(
             row.component = index
             row.id = number
             row.local = local
-    arrays["component"] = components
-    arrays["topology"] = topologies
-    arrays["task"] = table
