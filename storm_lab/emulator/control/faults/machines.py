@@ -14,9 +14,10 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.faults.fault import Fault, PlannedWorld, check_node, fault_kind
 from storm_lab.emulator.plane import MOST_LINKS
-from storm_lab.errors import unknown_name
-from storm_lab.model import Cluster
+from storm_lab.errors import check_known
+from storm_lab.model import Cluster, Node
 from storm_lab.model.checks import check_number
+from storm_lab.model.grouped import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +27,15 @@ class _PowerFault(Fault):
     place: ClassVar[str] = "node"
     off: ClassVar[bool] = True
 
-    def _places(self, cluster: Cluster) -> list[tuple[str, str]]:
-        """Return every node's id, each after the name of the node or rack that a fault of this kind gives."""
-        return [(node.rack if self.place == "rack" else node.id, node.id) for node in cluster.nodes]
+    def _places(self, cluster: Cluster) -> dict[str, list[Node]]:
+        """Return the nodes of each place that a fault of this kind can name."""
+        return grouped(cluster.nodes, lambda node: node.rack if self.place == "rack" else node.id)
 
     def check(self, world: PlannedWorld, entry: str) -> None:
         """Refuse an unknown place, or one that is already completely off or on."""
-        places = self._places(world.cluster)
-        named = getattr(self, self.place)
-        nodes = {node for place, node in places if place == named}
-        if not nodes:
-            known = {place for place, _ in places}
-            raise unknown_name(self.place, named, known, "the cluster", field=f"{entry}.{self.place}")
+        places, named = self._places(world.cluster), getattr(self, self.place)
+        check_known(self.place, named, list(places), "the cluster", field=f"{entry}.{self.place}")
+        nodes = {node.id for node in places[named]}
         if self.off:
             if nodes <= world.nodes_down:
                 raise self.refusal(entry, self.place, "it is down already at that time", "revive it first")
@@ -51,13 +49,11 @@ class _PowerFault(Fault):
         """Switch off or on those of the nodes that are not yet in that state."""
         named = getattr(self, self.place)
         self.note(control, named)
-        for place, node in self._places(control.cluster):
-            supervisor = control.supervisors[node]
-            if place != named or supervisor.up is not self.off:
-                continue
-            if self.off:
+        for node in self._places(control.cluster)[named]:
+            supervisor = control.supervisors[node.id]
+            if self.off and supervisor.up:
                 supervisor.power_off(f"its {self.place} has failed")
-            else:
+            elif not self.off and not supervisor.up:
                 supervisor.power_on()
 
 
