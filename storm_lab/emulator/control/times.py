@@ -150,7 +150,7 @@ class Timers:
                     raise UserError(
                         "a timer's switch must be true or false", field=f"timers.{item.name}", value=value
                     )
-            elif value is not None or item.name not in _MAY_BE_NONE:
+            elif value is not None or item.default is not None:
                 least = 0.0 if item.name in _MAY_BE_ZERO else MIN_TIME_S
                 check_number("a timer", f"timers.{item.name}", value, low=least, high=MAX_TIME_S, unit="s")
 
@@ -159,7 +159,6 @@ _MAY_BE_ZERO = {
     "worker_shutdown_s", "rebalance_wait_s", "task_launch_s", "slot_running_s", "statistics_s",
     "supervisors_apart_s",
 }  # fmt: skip
-_MAY_BE_NONE = {"rebalance_wait_s", "timer_sleep_s", "supervisors_apart_s"}
 
 
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:
