@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
-from storm_lab.emulator.control.jvm_starts import CORES_PER_START, JvmStarts
 from storm_lab.emulator.control.times import ControlTimes
+from storm_lab.emulator.control.worker import CORES_PER_START, JvmStarts
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.model import Node

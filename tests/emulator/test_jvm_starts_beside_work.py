@@ -6,7 +6,7 @@ import pytest
 from scene import PLAIN, SECOND, Scene, nodes, rate, start_chain
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
-from storm_lab.emulator.control.jvm_starts import CORES_PER_START, THREADS, JvmStarts
+from storm_lab.emulator.control.worker import CORES_PER_START, START_THREADS, JvmStarts
 from storm_lab.model import Cluster, Node
 
 BUSY_S = 100.0
@@ -86,6 +86,6 @@ def test_a_jvm_that_is_killed_while_it_starts_wants_no_more_cpu():
     starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
     starts.begin(0, lambda: None)
     clock.run_until(ns(1.0))
-    assert scene.plane.kernel.node["starting"][0] == THREADS
+    assert scene.plane.kernel.node["starting"][0] == START_THREADS
     starts.end(0)
     assert scene.plane.kernel.node["starting"][0] == 0

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from storm_lab.emulator.control.clock import SECOND, Event, Rank, next_wake_ns, ns
 from storm_lab.emulator.control.decision_log import Fact
-from storm_lab.emulator.control.jvm_starts import JvmStarts
-from storm_lab.emulator.control.worker import WorkerProcess
+from storm_lab.emulator.control.worker import JvmStarts, WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record, StoredAssignment
 from storm_lab.model import Executor, Slot
 
