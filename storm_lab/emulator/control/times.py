@@ -144,15 +144,13 @@ class Timers:
 
     def __post_init__(self) -> None:
         for item in fields(self):
-            value = getattr(self, item.name)
+            field, value = f"timers.{item.name}", getattr(self, item.name)
             if isinstance(item.default, bool):
                 if not isinstance(value, bool):
-                    raise UserError(
-                        "a timer's switch must be true or false", field=f"timers.{item.name}", value=value
-                    )
+                    raise UserError("a timer's switch must be true or false", field=field, value=value)
             elif value is not None or item.default is not None:
                 least = 0.0 if item.name in _MAY_BE_ZERO else MIN_TIME_S
-                check_number("a timer", f"timers.{item.name}", value, low=least, high=MAX_TIME_S, unit="s")
+                check_number("a timer", field, value, low=least, high=MAX_TIME_S, unit="s")
 
 
 _MAY_BE_ZERO = {

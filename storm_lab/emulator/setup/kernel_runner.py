@@ -43,9 +43,8 @@ class KernelRunner(Plane):
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
-        self._handle_kernel = self._kernel
-        self._handle, self._table = rows.handle(self._kernel)
-        get_ready(self._handle)
+        self._handle_kernel: Kernel | None = None
+        get_ready(self._state())
         self._names = names
         self._log = Logbook(names, recorder, self.slots, self.stays)
         self._offsets = offsets
