@@ -19,9 +19,8 @@ import pytest
 from storm_lab.emulator.control.clock import SECOND, Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
-from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Rebalance, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
-from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.errors import UserError

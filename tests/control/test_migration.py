@@ -9,8 +9,7 @@ from typing import Any
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, Restart
-from storm_lab.emulator.control.migration.rebalance import Rebalance
+from storm_lab.emulator.control.migration.method import Migration, MigrationMethod, Rebalance, Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.times import timers_of

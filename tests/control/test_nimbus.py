@@ -8,7 +8,7 @@ import pytest
 
 from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.migration.rebalance import Rebalance
+from storm_lab.emulator.control.migration.method import Rebalance
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan

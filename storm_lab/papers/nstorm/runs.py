@@ -11,9 +11,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from typing import Any
 
-from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
+from storm_lab.emulator.control.migration.method import MigrationMethod, Rebalance, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
-from storm_lab.emulator.control.migration.rebalance import Rebalance
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec

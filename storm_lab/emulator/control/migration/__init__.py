@@ -1,1 +1,1 @@
-"""Migration methods, one per file."""
+"""Migration methods: Storm's own, T-Storm's and N-Storm's."""

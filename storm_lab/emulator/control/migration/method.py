@@ -1,4 +1,4 @@
-"""Migration methods: how a new assignment gets from Nimbus into the workers, and Storm's own way.
+"""Migration methods: how a new assignment gets from Nimbus into the workers, and Storm's own two ways.
 
 A method is an immutable set of parameters, and :meth:`MigrationMethod.begin` creates the object that acts in
 one run. :class:`Migration` is Storm's own behaviour; a method overrides the steps in which it differs.
@@ -88,3 +88,34 @@ class Restart(MigrationMethod):
     def begin(self, control: ControlPlane) -> Migration:
         """Return Storm's own steps, unchanged."""
         return Migration(control)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance(MigrationMethod):
+    """Storm's command ``rebalance``: stop the spouts, let queues drain, write the assignment, restart.
+
+    Args:
+        wait_s: seconds from switching the spouts off to the assignment; None = the message timeout.
+        restart_all: restart every worker of the topology, as the N-Storm paper describes it. Storm's code
+            keeps a worker whose slot ends up with the same executors.
+    """
+
+    wait_s: float | None = None
+    restart_all: bool = False
+
+    def begin(self, control: ControlPlane) -> Migration:
+        """Create the steps of the command for one run."""
+        return _Rebalance(control, self)
+
+
+class _Rebalance(Migration):
+    def __init__(self, control: ControlPlane, method: Rebalance) -> None:
+        super().__init__(control)
+        self._method = method
+
+    def publish(self, topology_id: str, slots: Mapping[Executor, Slot], reason: str) -> None:
+        self.control.nimbus.rebalance(topology_id, slots=slots, wait_s=self._method.wait_s, reason=reason)
+
+    def keeps(self, process: WorkerProcess, wanted: StoredAssignment) -> bool:
+        restarts = self._method.restart_all and wanted.origin is Origin.REBALANCED
+        return not (restarts and process.generation != wanted.id) and super().keeps(process, wanted)
