@@ -17,8 +17,7 @@ from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.setup.plan_check import check_plan
-from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.source import SourceKind, TopologyPlan, check_plan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
 from storm_lab.model import (

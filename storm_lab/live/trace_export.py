@@ -21,8 +21,7 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.setup.plan_check import check_plan
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan, check_plan
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 from storm_lab.model import (

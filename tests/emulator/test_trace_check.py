@@ -10,8 +10,7 @@ from scene import chain, chain_trace, constant_work, nodes, rate
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
-from storm_lab.emulator.setup.plan_check import LARGEST_TUPLE, LONGEST_CALL_NS, check_plan
-from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.source import LARGEST_TUPLE, LONGEST_CALL_NS, TopologyPlan, check_plan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology
 from storm_lab.model.version import V1_0_6

@@ -15,9 +15,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.costs import cost_row, lognormal
-from storm_lab.emulator.setup.plan_check import check_plan
 from storm_lab.emulator.setup.queue_sizes import set_batches
-from storm_lab.emulator.source import TopologyPlan
+from storm_lab.emulator.source import TopologyPlan, check_plan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
 from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
