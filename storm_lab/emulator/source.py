@@ -107,8 +107,7 @@ def check_source(spout: str, plan: SourcePlan) -> None:
     """Refuse a source that cannot be played; the `UserError` names the spout, the field and the value."""
 
     def refuse(field: str, value: object, remedy: str) -> None:
-        message = f"source of spout {spout!r}: {field} cannot be {value!r}"
-        raise UserError(message, field=field, value=value, remedy=remedy)
+        _refuse(field, value, f"source of spout {spout!r}: {field} cannot be {value!r}", remedy)
 
     owner = f"the source of spout {spout!r}"
     check_kinds(owner, plan)
