@@ -15,8 +15,7 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
-from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import is_complete_run, play, run_folder
+from storm_lab.runs.execute import PlannedRun, is_complete_run, play, run_folder
 from storm_lab.tuplelog import open_run
 
 
@@ -24,7 +23,7 @@ def pace_of(spec: RunSpec) -> float:
     """Play a run, including its log, and return virtual seconds per wall-clock second."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-bench-") as home:
         began = time.perf_counter()
-        folder = play((spec, identity_of(spec)), Path(home))
+        folder = play(PlannedRun.of(spec, Path(home)))
         wall = time.perf_counter() - began
         return open_run(folder).manifest.duration_ns / NS_PER_S / wall
 

@@ -196,13 +196,12 @@ def complete_log(home: Path) -> Run:
     This is the model experiment of the project and its baseline, with some fifteen executions per root tuple.
     """
     from storm_lab.papers.registry import experiment
-    from storm_lab.runs.digest import identity_of
-    from storm_lab.runs.execute import play
+    from storm_lab.runs.execute import PlannedRun, play
 
     model = experiment("tstorm-word-count")
     spec = next(spec for spec in model.runs(model.checked()) if spec.variant == "storm-default")
     spec = dataclasses.replace(spec, sample_every=1)
-    return open_run(play((spec, identity_of(spec)), home))
+    return open_run(play(PlannedRun.of(spec, home)))
 
 
 def _columns(table: pa.Table, copy: int) -> dict[str, Column]:

@@ -26,24 +26,33 @@ if TYPE_CHECKING:
 
 JOBS = usable_cores()
 """Emulations at a time: one per core."""
-Task = tuple[RunSpec, RunIdentity]
-"""A run with its identity, which is taken once: the sources may change while an experiment runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlayedRun:
-    """A run that is complete on disk."""
+@dataclass(slots=True)
+class PlannedRun:
+    """A run, where it is stored, and how playing it went.
+
+    The identity is taken once, because the sources may change while an experiment runs.
+    """
 
     spec: RunSpec
+    identity: RunIdentity
     folder: Path
-    reused: bool
+    expected_s: float = 1.0
+    reused: bool = False
     seconds: float = 0.0
     """Wall time of playing it; 0 if it was reused."""
+
+    @classmethod
+    def of(cls, spec: RunSpec, home: Path | None = None, expected_s: float = 1.0) -> PlannedRun:
+        """Plan a run below ``home``, by default the folder of all runs."""
+        identity = identity_of(spec)
+        return cls(spec, identity, (home or runs_folder()) / identity.experiment / identity.run, expected_s)
 
 
 def run_folder(spec: RunSpec, home: Path | None = None) -> Path:
     """Folder of a run, whether it exists or not."""
-    return _folder(identity_of(spec), home)
+    return PlannedRun.of(spec, home).folder
 
 
 def is_complete_run(folder: Path, *, verify: bool = False) -> bool:
@@ -59,19 +68,17 @@ def _refusal(folder: Path, *, verify: bool = False) -> RunRefused | None:
     return None
 
 
-def play(task: Task, home: Path | None = None, advance: Advance = lambda share: None) -> Path:
+def play(run: PlannedRun, advance: Advance = lambda share: None) -> Path:
     """Play one run in this process and return its folder.
 
     Raises `StormLabError` if the input is refused or a limit of the machine is reached.
     """
-    spec, identity = task
-    folder = _folder(identity, home)
-    description = spec.describe(spec)
-    with RunWriter(folder, identity) as writer:
+    description = run.spec.describe(run.spec)
+    with RunWriter(run.folder, run.identity) as writer:
         play_description(description, writer, advance)
-    if not is_complete_run(folder):
-        raise TaskFailed(f"the log of {spec} is incomplete")
-    return folder
+    if not is_complete_run(run.folder):
+        raise TaskFailed(f"the log of {run.spec} is incomplete")
+    return run.folder
 
 
 def play_all(
@@ -85,7 +92,7 @@ def play_all(
     failures: dict[str, str] | None = None,
     on_damage: Callable[[RunRefused], None] = lambda refusal: None,
     expected_s: Sequence[float] | None = None,
-) -> tuple[PlayedRun, ...]:
+) -> tuple[PlannedRun, ...]:
     """Play every run of ``specs`` that is not yet on disk; return them all in their order.
 
     Equal runs are played once. A damaged run is reported to ``on_damage`` and played again.
@@ -109,61 +116,49 @@ def play_all(
     home = home or runs_folder()
     if spark is not None:
         home = home.resolve()
-    tasks = [(spec, identity_of(spec)) for spec in specs]
-    distinct = {identity.run: (spec, identity) for spec, identity in tasks}
-    missing = {}
-    for run, task in distinct.items():
-        refusal = _refusal(_folder(task[1], home), verify=True)
+    lengths = expected_s or [1.0] * len(specs)
+    runs = [PlannedRun.of(spec, home, length) for spec, length in zip(specs, lengths, strict=True)]
+    distinct = {run.identity.run: run for run in runs}
+    for run in distinct.values():
+        refusal = _refusal(run.folder, verify=True)
         if refusal is not None and refusal.folder.exists():
             on_damage(refusal)
-        if fresh or refusal is not None:
-            missing[run] = task
-    lost = {} if failures is None else failures
-    seconds: dict[str, float] = {}
+        run.reused = refusal is None and not fresh
+    missing = [run for run in distinct.values() if not run.reused]
 
-    def fail(task: Task, error: StormLabError) -> None:
+    def fail(run: PlannedRun, error: StormLabError) -> None:
         if failures is None:
             raise error
-        lost[task[1].run] = str(error)
+        failures[run.identity.run] = str(error)
 
     if missing and spark is not None:
         from storm_lab.runs.spark_play import play_on_spark
 
-        for task, reason in play_on_spark(list(missing.values()), spark, home, show_progress and not fresh):
-            fail(task, TaskFailed(reason))
+        for run, reason in play_on_spark(missing, spark, show_progress and not fresh):
+            fail(run, TaskFailed(reason))
     elif missing:
-        names = (identity.run for _, identity in tasks)
-        expected = dict(zip(names, expected_s or [1.0] * len(tasks), strict=True))
-        with progress_bar([expected[run] for run in missing], show_progress) as advance:
+        with progress_bar([run.expected_s for run in missing], show_progress) as advance:
             if jobs:
-                pool = Pool(jobs, partial(_timed, home), name=lambda task: f"run {task[0]}")
-                times = pool.do(list(missing.values()), advance, fail)
-                seconds = {run: times[number] for number, run in enumerate(missing) if number in times}
+                pool = Pool(jobs, _timed, name=lambda run: f"run {run.spec}")
+                for number, seconds in pool.do(missing, advance, fail).items():
+                    missing[number].seconds = seconds
             else:
-                for number, (run, task) in enumerate(missing.items()):
+                for number, run in enumerate(missing):
                     try:
-                        seconds[run] = _timed(home, task, partial(advance, number))
+                        run.seconds = _timed(run, partial(advance, number))
                     except StormLabError as error:
-                        fail(task, error)
+                        fail(run, error)
                     advance(number, 1.0)
-    return tuple(
-        PlayedRun(spec, _folder(identity, home), identity.run not in missing, seconds.get(identity.run, 0.0))
-        for spec, identity in tasks
-        if identity.run not in lost
-    )
+    return tuple(distinct[run.identity.run] for run in runs if run.identity.run not in (failures or ()))
 
 
-def _timed(home: Path | None, task: Task, advance: Advance) -> float:
+def _timed(run: PlannedRun, advance: Advance) -> float:
     """Play one run and return the seconds that it took."""
     began = time.perf_counter()
-    if identity_of(task[0]).run != task[1].run:
-        raise TaskFailed(f"{task[0]}: its code or inputs were changed after it was planned; start it again")
-    play(task, home, advance)
+    if identity_of(run.spec).run != run.identity.run:
+        raise TaskFailed(f"{run.spec}: its code or inputs were changed after it was planned; start it again")
+    play(run, advance)
     return time.perf_counter() - began
-
-
-def _folder(identity: RunIdentity, home: Path | None) -> Path:
-    return (home or runs_folder()) / identity.experiment / identity.run
 
 
 def count_existing(specs: Iterable[RunSpec]) -> dict[str, int]:
@@ -172,7 +167,7 @@ def count_existing(specs: Iterable[RunSpec]) -> dict[str, int]:
     return {"runs": len(folders), "there": sum(is_complete_run(folder, verify=True) for folder in folders)}
 
 
-def reused_by_variant(played: Sequence[PlayedRun]) -> str:
+def reused_by_variant(played: Sequence[PlannedRun]) -> str:
     """`reused_line`, followed by the number of reused runs of each variant."""
     runs = Counter(run.spec.variant for run in played)
     reused = Counter(run.spec.variant for run in played if run.reused)

@@ -20,7 +20,7 @@ from storm_lab.errors import StormLabError
 from storm_lab.machine.progress import progress_bar
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
 from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.execute import JOBS, PlannedRun, play_all
 from storm_lab.runs.expected import Cost, expected_costs, notebooks_at_a_time
 from storm_lab.runs.pool import Advance, Pool, pass_on
 from storm_lab.runs.study import Study
@@ -39,7 +39,7 @@ class Prepared:
     results of the tasks done beside and after the metrics, by study.
     """
 
-    runs: tuple[tuple[PlayedRun, ...], ...]
+    runs: tuple[tuple[PlannedRun, ...], ...]
     metrics_s: float
     side_results: dict[int, Any]
 
@@ -174,7 +174,7 @@ def _after_metrics(
     return task(advance)
 
 
-def _tables_read(played: Iterable[tuple[Study, Sequence[PlayedRun]]]) -> dict[Path, tuple[str, ...]]:
+def _tables_read(played: Iterable[tuple[Study, Sequence[PlannedRun]]]) -> dict[Path, tuple[str, ...]]:
     """The metric tables that some studies read of each of their runs, by the run's folder."""
     wanted: dict[Path, set[str]] = {}
     for study, runs in played:

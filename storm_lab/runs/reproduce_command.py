@@ -23,7 +23,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows, judged, read_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.execute import PlayedRun
+from storm_lab.runs.execute import PlannedRun
 from storm_lab.runs.expected import cost_text
 from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.prepare import prepare
@@ -137,7 +137,7 @@ def _print_verdicts(chosen: Sequence[Study]) -> None:
     click.echo(verdict_table(verdicts, "\n".join(reasons)))
 
 
-def _run_rows(played: Sequence[PlayedRun]) -> list[dict[str, object]]:
+def _run_rows(played: Sequence[PlannedRun]) -> list[dict[str, object]]:
     return [
         {name: getattr(run.spec, name) for name in ("experiment", "variant", "seed")}
         | {"folder": str(run.folder), "reused": run.reused}

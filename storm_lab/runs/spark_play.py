@@ -26,7 +26,7 @@ from storm_lab.machine.places import project_root
 from storm_lab.machine.process_end import signal_handled
 from storm_lab.machine.progress import progress_bar
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import Task, is_complete_run, play, run_folder
+from storm_lab.runs.execute import PlannedRun, is_complete_run, play
 from storm_lab.tuplelog.writer import remove_leftovers
 
 if TYPE_CHECKING:
@@ -41,24 +41,23 @@ _GRACE_S = 15.0
 
 
 def play_on_spark(
-    tasks: Sequence[Task], spark: SparkSession, home: Path, show_progress: bool
-) -> list[tuple[Task, str]]:
+    runs: Sequence[PlannedRun], spark: SparkSession, show_progress: bool
+) -> list[tuple[PlannedRun, str]]:
     """Play runs, one Spark task each, and return those that failed, with the reason.
 
-    A run fails, too, if it does not appear in ``home``, the folder of all runs, or if its machine has other
-    code. The bar advances with every run that becomes complete. On `KeyboardInterrupt` the job is cancelled,
-    and the incomplete runs of its tasks on this machine are removed.
+    A run fails, too, if it does not appear in its folder here, or if its machine has other code. The bar
+    advances with every run that becomes complete. On `KeyboardInterrupt` the job is cancelled, and the
+    incomplete runs of its tasks on this machine are removed.
     """
-    folders = [run_folder(spec, home) for spec, _ in tasks]
-    with _watched(folders, show_progress):
-        reasons = _job(tasks, home, spark)
-    for (spec, identity), folder in zip(tasks, folders, strict=True):
-        if not reasons[identity.run] and not is_complete_run(folder):
-            missing = (
-                f"run {spec} was played, but is missing from {home}: all machines must share this folder"
+    with _watched([run.folder for run in runs], show_progress):
+        reasons = _job(runs, spark)
+    for run in runs:
+        if not reasons[run.identity.run] and not is_complete_run(run.folder):
+            home = run.folder.parents[1]
+            reasons[run.identity.run] = (
+                f"run {run.spec} was played, but is missing from {home}: all machines must share this folder"
             )
-            reasons[identity.run] = missing
-    return [(task, reasons[task[1].run]) for task in tasks if reasons[task[1].run]]
+    return [(run, reasons[run.identity.run]) for run in runs if reasons[run.identity.run]]
 
 
 def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
@@ -73,17 +72,12 @@ def spark_that_finds(entrants: Sequence[Entrant]) -> SparkSession:
     return spark_session()
 
 
-def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, str]:
+def _job(runs: Sequence[PlannedRun], spark: SparkSession) -> dict[str, str]:
     """Play the runs; return for each its error, or an empty text."""
-    rows = pd.DataFrame(
-        {
-            "run": [identity.run for _, identity in tasks],
-            "task": [pickle.dumps(task) for task in tasks],
-            "home": str(home),
-        }
-    )
+    names = [run.identity.run for run in runs]
+    rows = pd.DataFrame({"run": names, "task": [pickle.dumps(run) for run in runs]})
     # Distributed one by one from a single partition, so that each run is a task.
-    frame = spark.createDataFrame(rows).coalesce(1).repartition(len(tasks))
+    frame = spark.createDataFrame(rows).coalesce(1).repartition(len(runs))
     interruptions: list[int] = []
     before = signal.getsignal(signal.SIGINT)
 
@@ -102,9 +96,8 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
             with suppress(Exception):
                 spark.interruptAll()
             # Spark kills the processes of cancelled tasks, which cannot remove their incomplete runs.
-            folders = [run_folder(spec, home) for spec, _ in tasks]
             end = time.monotonic() + _GRACE_S
-            while sum(map(remove_leftovers, folders)) and time.monotonic() <= end:
+            while sum(remove_leftovers(run.folder) for run in runs) and time.monotonic() <= end:
                 time.sleep(0.1)
             if interruptions:
                 raise KeyboardInterrupt from None
@@ -115,16 +108,15 @@ def _job(tasks: Sequence[Task], home: Path, spark: SparkSession) -> dict[str, st
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
     """Function of a Spark task: plays the runs of its partition on a machine of the cluster."""
     for batch in batches:
-        pairs = zip(map(pickle.loads, batch["task"]), map(Path, batch["home"]), strict=True)
-        yield pd.DataFrame({"run": batch["run"], "error": [_error(*pair) for pair in pairs]})
+        errors = [_error(pickle.loads(task)) for task in batch["task"]]
+        yield pd.DataFrame({"run": batch["run"], "error": errors})
 
 
-def _error(task: Task, home: Path) -> str:
-    spec, identity = task
-    if identity_of(spec).run != identity.run:
-        return f"run {spec}: the machine that should play it has different code or libraries"
+def _error(run: PlannedRun) -> str:
+    if identity_of(run.spec).run != run.identity.run:
+        return f"run {run.spec}: the machine that should play it has different code or libraries"
     try:
-        play(task, home)
+        play(run)
     except StormLabError as error:
         return str(error)
     return ""

@@ -33,7 +33,7 @@ from storm_lab.runs.digest import (
     scalar,
     text_digest,
 )
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all
+from storm_lab.runs.execute import JOBS, PlannedRun, play_all
 from storm_lab.runs.live_constants import Constants, given_constants, on_machine
 from storm_lab.runs.namespace import CHOICE, CONSTANTS, notebook_parameters
 
@@ -110,7 +110,7 @@ class Study:
 
     def play(
         self, *, jobs: int = JOBS, show_progress: bool = False, fresh: bool = False
-    ) -> tuple[PlayedRun, ...]:
+    ) -> tuple[PlannedRun, ...]:
         """Play all runs that are not yet on disk; `StormLabError` if one is refused or fails."""
         return play_all(self.specs(), jobs=jobs, show_progress=show_progress, fresh=fresh)
 
@@ -122,7 +122,7 @@ class Study:
         wanted = self.tables_of(self.play())
         return metrics_of(tuple(wanted), names=self.experiment.metrics, fewer=wanted)
 
-    def tables_of(self, runs: Sequence[PlayedRun]) -> dict[Path, tuple[str, ...]]:
+    def tables_of(self, runs: Sequence[PlannedRun]) -> dict[Path, tuple[str, ...]]:
         """The metric tables that the study reads of each of these runs, by the run's folder."""
         names = self.experiment.tables_of_runs(self.parameters)
         return {run.folder: names[run.spec.key] for run in runs}

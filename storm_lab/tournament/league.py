@@ -22,7 +22,7 @@ from storm_lab.league.stage import MIN_WINDOW_S, SETTLE_S, Stage, stage_paramete
 from storm_lab.model.checks import check_distinct
 from storm_lab.pipeline.metric_tables import MetricTables
 from storm_lab.pipeline.summary import metrics_of
-from storm_lab.runs.execute import JOBS, PlayedRun, play_all, reused_by_variant
+from storm_lab.runs.execute import JOBS, PlannedRun, play_all, reused_by_variant
 from storm_lab.runs.live_constants import Constants, on_machine
 from storm_lab.tournament.objective import executor_count, is_anchored
 from storm_lab.tuplelog import Status
@@ -80,13 +80,13 @@ class League:
         check_distinct("a league", "entrant", [entrant.name for entrant in entrants])
         return cls(tuple(entrants), stage, stage_parameters(stage, given or {}), machine)
 
-    def play(self, *, show_progress: bool = False) -> tuple[PlayedRun, ...]:
+    def play(self, *, show_progress: bool = False) -> tuple[PlannedRun, ...]:
         """Play all runs that are not yet on disk, and print how many were reused.
 
         Schedulers defined in a notebook play in this process. Raises `StormLabError` if a run is refused or
         fails.
         """
-        played: list[PlayedRun] = []
+        played: list[PlannedRun] = []
         for in_notebook, jobs in ((False, JOBS), (True, 0)):
             entrants = [entrant for entrant in self.entrants if entrant.in_notebook is in_notebook]
             runs = on_machine(stage_runs(self.stage, entrants, self.parameters), self.machine)

@@ -10,8 +10,7 @@ import pytest
 from storm_lab.bench._pace import declared_size, executions_of, largest
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.model.version import V0_8_2
-from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import play
+from storm_lab.runs.execute import PlannedRun, play
 from storm_lab.runs.pool import Advance
 from storm_lab.tuplelog import RunWriter
 from tests.runs.tiny_runs import Described
@@ -53,7 +52,7 @@ def test_without_runs_on_disk_seconds_times_rate_decide(tmp_path: Path) -> None:
 
 
 def test_what_was_recorded_decides_before_what_was_declared(tmp_path: Path) -> None:
-    folders = [play((run, identity_of(run)), tmp_path) for run in (SMALL, LARGE, LONG)]
+    folders = [play(PlannedRun.of(run, tmp_path)) for run in (SMALL, LARGE, LONG)]
     assert [executions_of(folder) for folder in folders] == [13, 23, 18]
     assert executions_of(tmp_path / "nothing") == 0
     assert largest([SMALL, LARGE, LONG], tmp_path) == (LARGE, "recorded")

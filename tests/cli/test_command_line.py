@@ -18,7 +18,8 @@ from py4j import java_gateway
 from storm_lab.cli import cli, main
 from storm_lab.papers.registry import experiments
 from storm_lab.runs import reproduce_command
-from storm_lab.runs.execute import PlayedRun, count_existing, play_all
+from storm_lab.runs.digest import identity_of
+from storm_lab.runs.execute import PlannedRun, count_existing, play_all
 from storm_lab.runs.prepare import Prepared
 from storm_lab.runs.reproduce import Reproduced, studies
 from storm_lab.runs.study import Study
@@ -303,7 +304,8 @@ def test_an_experiment_that_is_named_twice_is_reproduced_once() -> None:
 def test_without_notebooks_only_runs_are_prepared_and_printed_as_json(
     storm_lab: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, slug: str
 ) -> None:
-    run = PlayedRun(tiny_runs.spec("own", tiny_runs.quick, 3), tmp_path, reused=True)
+    spec = tiny_runs.spec("own", tiny_runs.quick, 3)
+    run = PlannedRun(spec, identity_of(spec), tmp_path, reused=True)
     monkeypatch.setattr(reproduce_command, "prepare", lambda *_, **__: Prepared(((run,),), 0.0, {}))
     status, out, _ = storm_lab("reproduce", slug, "--no-notebooks", "--json")
     row = {"experiment": "tiny", "variant": "own", "seed": 3, "folder": str(tmp_path), "reused": True}

@@ -26,7 +26,7 @@ from storm_lab.papers.mfstorm.starter import KINDS, sentences, starter_words, tr
 from storm_lab.papers.mfstorm.testbed import SCENARIOS
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import play
+from storm_lab.runs.execute import PlannedRun, play
 
 SLUGS = tuple(
     f"mfstorm-{name}" for name in ("wordcount", "exclamation", "tweet-wordcount", "tweet-exclamation")
@@ -163,7 +163,7 @@ def test_further_slots_change_nothing_in_a_run_under_default(tmp_path: Path) -> 
     tables = []
     for name in ("S3", "S6"):
         other = replace(spec, parameters=spec.parameters.changed(scenario=name))
-        folder = play((other, identity_of(other)), tmp_path)
+        folder = play(PlannedRun.of(other, tmp_path))
         tables.append(read_table(folder / "executions.parquet").drop(["run"]))
     assert tables[0].num_rows > 0
     assert tables[0].equals(tables[1])

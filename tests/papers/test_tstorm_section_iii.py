@@ -111,14 +111,13 @@ def spec_of(variant: str) -> RunSpec:
 def test_five_spouts_in_front_of_single_bolts_build_up_a_queue_and_one_does_not(
     tmp_path: Path,
 ) -> None:
-    from storm_lab.runs.digest import identity_of
-    from storm_lab.runs.execute import play
+    from storm_lab.runs.execute import PlannedRun, play
     from storm_lab.tuplelog import open_run
 
     last = {}
     for variant in ("spouts-1", "spouts-5"):
         spec = spec_of(variant)
-        folder = play((spec, identity_of(spec)), tmp_path)
+        folder = play(PlannedRun.of(spec, tmp_path))
         roots = open_run(folder).table("roots").to_pandas()
         acked = roots[(roots["outcome"] == "acked") & (roots["complete_ns"] > 60e9)]
         last[variant] = float((acked["latency_ns"] - acked["sleep_ns"]).mean()) / 1e6

@@ -13,8 +13,7 @@ from storm_lab.model.topology import Grouping
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.tstorm.testbed import STORM, VERSION, blades
 from storm_lab.papers.tstorm.word_count import REMOVED_COSTS, SLUG, costs, gain_parts, plan, topology
-from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import play
+from storm_lab.runs.execute import PlannedRun, play
 
 WORD_COUNT = experiment(SLUG)
 DEFAULTS = WORD_COUNT.checked()
@@ -81,7 +80,7 @@ def test_the_second_schedule_of_a_longer_run_is_rejected(tmp_path: Path) -> None
     # The paper's runs of 1000 s show one re-assignment; the default length ends before a second schedule.
     specs = WORD_COUNT.runs(WORD_COUNT.checked({"gammas": [1.8], "seeds": [1], "duration_s": 670.0}))
     (spec,) = [spec for spec in specs if spec.variant == "tstorm-g1.8"]
-    folder = play((spec, identity_of(spec)), tmp_path)
+    folder = play(PlannedRun.of(spec, tmp_path))
     control = pd.read_parquet(folder / "control.parquet")
     made = control[control["actor"] == "generator"]
     times = made.groupby("action", observed=True)["time_ns"].max() / 1e9

@@ -11,7 +11,7 @@ import pytest
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.machine.places import DATA_VARIABLE, runs_folder
 from storm_lab.reporting.report import render_report
-from storm_lab.runs.execute import PlayedRun, play_all
+from storm_lab.runs.execute import PlannedRun, play_all
 from storm_lab.runs.prepare import prepare
 from storm_lab.tuplelog import Problem, RunRefused, find_runs
 from tests.runs import tiny_runs
@@ -98,7 +98,7 @@ specs: tuple[RunSpec, ...] = (spec("a", tiny_runs.quick, 7), spec("a", tiny_runs
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PlayedRun, ...]:
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[PlannedRun, ...]:
     monkeypatch.setenv(DATA_VARIABLE, str(tmp_path))
     return play_all(specs, jobs=0)
 
@@ -113,7 +113,7 @@ def logs(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(("spoil", "words"), SPOILT, ids=[spoil.__name__ for spoil, _ in SPOILT])
 def test_a_damaged_folder_is_reported_and_its_neighbour_is_not(
-    runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
+    runs: tuple[PlannedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     folder = runs[0].folder
     assert damaged_runs(runs_folder()) == []
@@ -126,7 +126,7 @@ def test_a_damaged_folder_is_reported_and_its_neighbour_is_not(
     assert f"<code>tiny/{folder.name}</code>: {words}" in page
 
 
-def test_a_copy_of_a_complete_run_is_left_out(runs: tuple[PlayedRun, ...]) -> None:
+def test_a_copy_of_a_complete_run_is_left_out(runs: tuple[PlannedRun, ...]) -> None:
     folder = runs[0].folder
     shutil.copytree(folder, folder.with_name("copy"))
     (damaged,) = damaged_runs(runs_folder())
@@ -141,7 +141,7 @@ def test_a_missing_folder_has_no_damaged_runs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [spoil for spoil, _ in SPOILT])
 def test_a_damaged_run_is_reported_and_played_again_to_the_same_bytes(
-    runs: tuple[PlayedRun, ...], spoil: Callable[[Path], None]
+    runs: tuple[PlannedRun, ...], spoil: Callable[[Path], None]
 ) -> None:
     folder = runs[0].folder
     before = logs(folder)

@@ -13,8 +13,7 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.runs.digest import identity_of
-from storm_lab.runs.execute import _timed, is_complete_run, play_all, run_folder
+from storm_lab.runs.execute import PlannedRun, _timed, is_complete_run, play_all, run_folder
 from storm_lab.runs.pool import TaskFailed
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs
@@ -151,10 +150,10 @@ def test_an_interruption_leaves_complete_runs_and_no_incomplete_ones(
 
 
 def test_a_run_whose_code_was_changed_after_it_was_planned_is_not_stored(tmp_path: Path, marks: Path) -> None:
-    one = spec("a", tiny_runs.quick)
-    planned = replace(identity_of(one), code_digest="that of the code before")
+    planned = PlannedRun.of(spec("a", tiny_runs.quick), tmp_path)
+    planned.identity = replace(planned.identity, code_digest="that of the code before")
     with pytest.raises(
         TaskFailed, match=r"tiny/a, seed 1: its code or inputs were changed .* start it again"
     ):
-        _timed(tmp_path, (one, planned), lambda share: None)
+        _timed(planned, lambda share: None)
     assert not list(marks.iterdir()) and not (tmp_path / "tiny").exists()

@@ -13,7 +13,6 @@ from storm_lab.experiments.parameter import Parameters, seed_parameter
 from storm_lab.machine.places import DATA_VARIABLE
 from storm_lab.pipeline.summary import await_metrics, computation_order, missing_metrics, store_metrics
 from storm_lab.runs import execute
-from storm_lab.runs.digest import identity_of
 from storm_lab.runs.prepare import prepare
 from storm_lab.runs.study import Study
 from tests.runs import tiny_runs
@@ -127,9 +126,7 @@ def test_a_reader_waits_for_metrics_only_while_they_are_being_computed(tmp_path:
         over.touch()
         return looks[-1]
 
-    run = execute.play(
-        (spec("a", tiny_runs.quick), identity_of(spec("a", tiny_runs.quick))), tmp_path / "runs"
-    )
+    run = execute.play(execute.PlannedRun.of(spec("a", tiny_runs.quick), tmp_path / "runs"))
     await_metrics({run: ("steady",)}, ended)
     assert looks == [False, True], "nobody computes them"
     await_metrics({run: ()}, lambda: False)
