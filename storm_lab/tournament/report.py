@@ -189,7 +189,7 @@ def read_report(folder: Path) -> LeagueReport:
 
 def diagram(report: LeagueReport) -> Figure:
     """Draw the critical-difference diagram."""
-    from storm_lab.reporting.figures.critical_difference import critical_difference
+    from storm_lab.reporting.figures.comparison import critical_difference
 
     ranking = report.ranking
     return critical_difference(

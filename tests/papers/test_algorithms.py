@@ -20,7 +20,7 @@ from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
 from storm_lab.papers.twitter.testbed import SLOTS
-from storm_lab.reporting.figures.nodes_by_gamma import nodes_by_gamma
+from storm_lab.reporting.figures.dependence import nodes_by_gamma
 from storm_lab.reporting.figures.printed import Printed
 from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.record import read_verdicts

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 
 from storm_lab.errors import UserError
 from storm_lab.reporting.figures.comparison import comparison
-from storm_lab.reporting.figures.dependence import Scale, dependence
+from storm_lab.reporting.figures.dependence import Scale, dependence, load_curve
 from storm_lab.reporting.figures.latency_distribution import latency_distribution
-from storm_lab.reporting.figures.load_curve import load_curve
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.saved import read_figure, save_figure

@@ -14,16 +14,13 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.reporting.figures.claim_distances import claim_distances
 from storm_lab.reporting.figures.comparison import comparison
-from storm_lab.reporting.figures.degradation_levels import degradation_levels
-from storm_lab.reporting.figures.dependence import Scale, dependence
-from storm_lab.reporting.figures.grouped_bars import grouped_bars
+from storm_lab.reporting.figures.dependence import Scale, dependence, trade_off
+from storm_lab.reporting.figures.grouped_bars import degradation_levels, grouped_bars
 from storm_lab.reporting.figures.printed import Mark, Printed, claims_drawn, draw_printed, printed
 from storm_lab.reporting.figures.saved import picture_of, save_figure
 from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.figures.style import About
-from storm_lab.reporting.figures.time_panels import Quantity, time_panels
-from storm_lab.reporting.figures.time_series import Panel, time_series
-from storm_lab.reporting.figures.trade_off import trade_off
+from storm_lab.reporting.figures.time_series import Panel, Quantity, time_panels, time_series
 from storm_lab.reporting.verdict import judge
 
 LEVEL = "tstorm-fig6a-tstorm-ms"

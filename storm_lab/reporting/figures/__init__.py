@@ -1,4 +1,4 @@
-"""Figures: one per file, each a function from tidy metric tables to a matplotlib figure.
+"""Figures: each is a function from tidy metric tables to a matplotlib figure.
 
 Tables are pandas frames with one row per observation. Columns that most of them share: ``variant`` (what was
 run, such as a scheduler with its parameters), ``seed``, ``topology`` and ``t_s`` (start of the time bin in

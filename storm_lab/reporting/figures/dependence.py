@@ -1,4 +1,4 @@
-"""One quantity against another: a panel for each quantity, a line or cloud for each series."""
+"""One quantity against another: in general, and three pairs that have a form of their own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Printed, draw_printed
@@ -48,7 +49,7 @@ def dependence(
     up: Scale | None = None,
     title: str = "",
 ) -> Figure:
-    """Draw panels beside each other with the same horizontal quantity.
+    """Draw a panel for each quantity, beside each other, with a line or cloud for each series.
 
     Args:
         points: a row for each point; several at one place are drawn as dots and as the line of their mean.
@@ -170,3 +171,105 @@ def _draw_printed(
     apart = min((b - a for a, b in pairwise(places)), default=1.0)
     for place, number in printed.items():
         draw_printed(axes, number, between=(place - 0.18 * apart, place + 0.18 * apart))
+
+
+def load_curve(
+    rows: pd.DataFrame, *, about: style.About, present_per_s: float | None = None, title: str = ""
+) -> Figure:
+    """Draw complete latency (mean and p99) and completed share over the offered rate, a panel for each.
+
+    ``rows`` has columns offered_per_s, latency_ms, p99_ms, acked_per_s; one row per rate. The present load,
+    ``present_per_s``, is marked.
+    """
+    style.need(rows, ["offered_per_s", "latency_ms", "p99_ms", "acked_per_s"], "a load curve")
+    ordered = rows.sort_values("offered_per_s")
+    with style.house_style():
+        figure = style.new_figure(4.4)
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
+        at = ordered["offered_per_s"]
+        upper.plot(at, ordered["latency_ms"], marker="o", color=style.LINES[0], label="mean")
+        upper.plot(
+            at, ordered["p99_ms"], marker="s", linestyle="--", color=style.LINES[1], label="99th percentile"
+        )
+        upper.set_yscale("log")
+        style.log_ticks(upper.yaxis)
+        upper.set_ylabel("complete latency, ms")
+        lower.plot(at, 100 * ordered["acked_per_s"] / at, marker="o", color=style.LINES[0])
+        lower.set(ylabel="completed, %", xlabel="offered, records/s", ylim=(0, 105))
+        lower.set_xlim(left=0)
+        if present_per_s is not None:
+            for axes in (upper, lower):
+                axes.axvline(present_per_s, color=style.LINES[2], linestyle=":", label="present load")
+        # Above the panel, because the curves may be anywhere in it.
+        upper.legend(loc="lower right", ncols=3, bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+        style.finish(figure, title, about.line("means"))
+    return figure
+
+
+_HALF = 0.35
+"""Half the length of a printed number's line, in units of gamma."""
+
+
+def nodes_by_gamma(
+    measured: pd.DataFrame, printed: Mapping[tuple[str, float], Printed], *, title: str = ""
+) -> Figure:
+    """Draw nodes in use against T-Storm's consolidation factor, a panel for each topology, as steps.
+
+    ``measured`` has a row for each gamma (the index) and a column for each topology. ``printed``, what the
+    paper prints, is (topology, gamma) -> nodes; topologies that were not measured are left out.
+    """
+    style.need(measured, [], "nodes by gamma")
+    with style.house_style():
+        figure = style.new_figure(3.0)
+        axes = figure.subplots(1, len(measured.columns), sharey=True, squeeze=False)[0]
+        for axis, topology in zip(axes, measured.columns, strict=True):
+            axis.plot(measured.index, measured[topology], drawstyle="steps-post", color=style.LINES[0])
+            axis.set(title=str(topology), xlabel="gamma", ylim=(0, None))
+            for (of_topology, gamma), number in printed.items():
+                if of_topology == topology:
+                    near = (gamma - _HALF, gamma + _HALF)
+                    draw_printed(axis, number, between=near, colour=style.LINES[1])
+            axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes[0].set_ylabel("nodes in use")
+        style.finish(figure, title, "the same for every seed", printed=True)
+    return figure
+
+
+def trade_off(
+    points: pd.DataFrame, *, x: str, y: str, panel: str, label: str, names: Mapping[str, str], note: str
+) -> Figure:
+    """Draw two quotients, a gain and its cost, against each other: dots with labels, two panels in a row.
+
+    ``points`` has a row for each dot, with columns ``x``, ``y``, ``panel`` (its panel) and ``label`` (the
+    text beside it). ``names`` is ``x`` and ``y`` -> label of the axis. ``note`` is the foot. Dotted lines at
+    1 mark no gain and no loss.
+    """
+    style.need(points, [x, y, panel, label], "quotients")
+    kinds = list(dict.fromkeys(points[panel]))
+    rows = -(-len(kinds) // 2)
+    with style.house_style():
+        figure = style.new_figure(0.8 + 1.9 * rows)
+        grid = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
+        for axes in grid.flat[len(kinds) :]:
+            axes.set_visible(False)
+        for axes, kind in zip(grid.flat, kinds, strict=False):
+            _draw_dots(axes, points[points[panel] == kind], x, y, label)
+            axes.set(title=kind)
+        for axes in grid[-1]:
+            axes.set(xlabel=names[x])
+        figure.supylabel(names[y], fontsize=9.5)
+        style.finish(figure, "", f"{note} · dotted: nothing gained, nothing lost")
+    return figure
+
+
+def _draw_dots(axes: Axes, dots: pd.DataFrame, x: str, y: str, label: str) -> None:
+    axes.plot(dots[x], dots[y], "o", color=style.LINES[0], markersize=5)
+    # Labels are placed alternately to the right and to the left.
+    for place, (at, height, text) in enumerate(zip(dots[x], dots[y], dots[label], strict=True)):
+        axes.annotate(
+            str(text), (at, height), xytext=(5, -3) if place % 2 == 0 else (-5, -3), fontsize=8.5,
+            textcoords="offset points", ha="left" if place % 2 == 0 else "right",
+        )  # fmt: skip
+    axes.axvline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
+    axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
+    axes.margins(0.12)
