@@ -16,12 +16,12 @@ from tqdm import tqdm
 from storm_lab.calibration.constants_file import constants_path, write_fit
 from storm_lab.calibration.evaluation import Evaluation, code_digest, steady_rates, targets
 from storm_lab.calibration.search import Ranges, search, steps_of
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.options import examples, jobs_option, json_option
 from storm_lab.machine.progress import progress_bar
+from storm_lab.model.constant import constants_of
 from storm_lab.papers.rstorm.recording import PACKAGED, Recordings, load_recordings
 
 

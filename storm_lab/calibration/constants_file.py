@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from storm_lab.calibration.evaluation import Target
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.league.reader_site import with_constants
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.machine.places import data_folder, shipped
+from storm_lab.model.constant import constants_of
 from storm_lab.runs.live_constants import read_document
 
 SCHEMA = "calibration/1"

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from storm_lab.calibration.measurements import calibrating, links_of, measurements_of
 from storm_lab.calibration.search import LEAST, Ranges, Values, search, steps_of
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
 from storm_lab.live.records import Place
@@ -35,6 +34,7 @@ from storm_lab.live.suite.sittings import CALIBRATION, LOGGED
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.process_end import end_with_parent
 from storm_lab.machine.progress import progress_bar
+from storm_lab.model.constant import constants_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_constants
 from storm_lab.runs.live_play import plays, record_plays

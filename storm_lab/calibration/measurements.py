@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from storm_lab.calibration.search import Values
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.live.sampler import LAN, LOOPBACK
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
+from storm_lab.model.constant import constants_of
 from storm_lab.model.machines import LIVE
 from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.runs.live_trust import Recorded, with_measured_jvm_start

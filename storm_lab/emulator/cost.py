@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from storm_lab.emulator.constant import check_constants, constant
 from storm_lab.model import Node, StormVersion
+from storm_lab.model.constant import check_constants, constant
 from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0
 
 _RANGE = "physical range of a JVM of that time on 2-3 GHz cores"

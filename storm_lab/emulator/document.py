@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.model.constant import constants_of
 
 BEGIN = "<!-- constants: generated, do not edit -->"
 END = "<!-- end of constants -->"

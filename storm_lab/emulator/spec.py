@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from storm_lab.emulator.bundle import Bundle
-from storm_lab.emulator.constant import check_constants
 from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
@@ -29,6 +28,7 @@ from storm_lab.model import (
     check_slots,
 )
 from storm_lab.model.checks import check_distinct, check_kinds, check_number, check_whole
+from storm_lab.model.constant import check_constants
 from storm_lab.model.executor import executors_of
 from storm_lab.model.settings import (
     OF_TOPOLOGY,

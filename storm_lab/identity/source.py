@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 Target = tuple[str, str | None]
 """The target of an import: a module, or a name in a module."""
 
-_CONSTANT: Target = ("storm_lab.emulator.constant", "constant")
+_CONSTANT: Target = ("storm_lab.model.constant", "constant")
 _PLACE = re.compile(r"\w+(\.\w+)*:\w+")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind
 from storm_lab.errors import UserError
 from storm_lab.league.reader_site import Site
 from storm_lab.model import acker_count, executors_of
+from storm_lab.model.constant import constants_of
 
 MESSAGE_COSTS = ("serialise_us", "deserialise_us", "transfer_us", "receive_us", "read_us", "write_us")
 """Constants of a message's path from worker to worker."""

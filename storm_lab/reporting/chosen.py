@@ -11,32 +11,9 @@ from typing import NamedTuple
 
 from storm_lab.experiments.claim import number, with_unit
 from storm_lab.experiments.parameter import Parameter
+from storm_lab.model.constant import Constant
 from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
-
-
-@dataclass(frozen=True, slots=True)
-class ConstantRecord:
-    """A constant as its module provides it; ``chosen_on``: claims or data that a fitted one was chosen on."""
-
-    name: str
-    value: float
-    unit: str
-    low: float
-    high: float
-    source: str
-    fitted: bool
-    chosen_on: tuple[str, ...] = ("recordings of R-Storm's runs",)
-
-    @property
-    def value_text(self) -> str:
-        """Value with unit."""
-        return with_unit(number(self.value), self.unit)
-
-    @property
-    def range_text(self) -> str:
-        """Allowed range with unit."""
-        return f"{number(self.low)} to {with_unit(number(self.high), self.unit)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +32,31 @@ class ChosenNumber:
     claims: tuple[str, ...]
 
 
-def chosen_numbers(constants: Sequence[ConstantRecord]) -> tuple[ChosenNumber, ...]:
+def value_text(constant: Constant) -> str:
+    """Value of a constant with its unit."""
+    return with_unit(number(constant.value), constant.unit)
+
+
+def range_text(constant: Constant) -> str:
+    """Allowed range of a constant with its unit."""
+    return f"{number(constant.low)} to {with_unit(number(constant.high), constant.unit)}"
+
+
+def chosen_numbers(constants: Sequence[Constant]) -> tuple[ChosenNumber, ...]:
     """Fitted constants, then inputs in the order of the experiments; those only in a reading come last.
 
     A number shared by several experiments or readings appears once, with all claims that it was chosen on.
     Values that are only tried with one seed are left out (`storm_lab.reporting.tally.tried_once`).
     """
     fitted = [
-        ChosenNumber(each.name, "cost model", each.value_text, each.range_text, each.source, each.chosen_on)
+        ChosenNumber(
+            each.name,
+            "cost model",
+            value_text(each),
+            range_text(each),
+            each.source,
+            each.chosen_on or ("recordings of R-Storm's runs",),
+        )
         for each in constants
         if each.fitted
     ]

@@ -18,9 +18,10 @@ from storm_lab.experiments.cause import load_causes, load_contradictions
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.atomic_file import write_atomic
+from storm_lab.model.constant import Constant
 from storm_lab.model.grouped import grouped
 from storm_lab.papers.registry import experiments
-from storm_lab.reporting.chosen import ConstantRecord, chosen_numbers
+from storm_lab.reporting.chosen import chosen_numbers, range_text, value_text
 from storm_lab.reporting.figures.saved import SavedFigure, read_figure
 from storm_lab.reporting.page import rendered
 from storm_lab.reporting.record import collect_verdicts
@@ -79,7 +80,7 @@ def write_report(reports: Path, page: str) -> Path:
 def render_report(
     reports: Path,
     *,
-    constants: Sequence[ConstantRecord] = (),
+    constants: Sequence[Constant] = (),
     damaged: Sequence[RunRefused] = (),
     made_from: str = "",
 ) -> str:
@@ -130,6 +131,8 @@ def render_report(
         rows=[_row(verdict, figures, notebooks, argued) for verdict in verdicts],
         galleries=_galleries(verdicts, figures, notebooks, papers),
         constants=constants,
+        value_text=value_text,
+        range_text=range_text,
         fitted=sum(constant.fitted for constant in constants),
         contradictions=load_contradictions(),
         damaged=damaged,

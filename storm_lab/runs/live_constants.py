@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError, check_known
@@ -23,6 +22,7 @@ from storm_lab.experiments.experiment import Describe, RunSpec
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.model import StormVersion
+from storm_lab.model.constant import constants_of
 from storm_lab.runs.own_constants import OwnConstants
 
 SCHEMA = "machine/1"

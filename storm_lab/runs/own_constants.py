@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.parameter import Parameter, ParameterValue, read_values
+from storm_lab.model.constant import constants_of
 from storm_lab.model.settings import TIMERS
 
 

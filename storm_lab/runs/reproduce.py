@@ -10,11 +10,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.control.times import ControlTimes
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
@@ -22,8 +21,8 @@ from storm_lab.errors import StormLabError
 from storm_lab.experiments.parameter import ParameterValue
 from storm_lab.machine.atomic_file import check_folder
 from storm_lab.machine.places import REPORTS_VARIABLE, checkout, reports_folder, runs_folder
+from storm_lab.model.constant import constants_of
 from storm_lab.papers.registry import experiments, place_of
-from storm_lab.reporting.chosen import ConstantRecord
 from storm_lab.reporting.record import collect_verdicts
 from storm_lab.reporting.verdict import Verdict
 from storm_lab.runs.execute import JOBS
@@ -225,10 +224,10 @@ def build_report() -> Path:
     # Imported here, because it loads matplotlib, which is not needed to play runs.
     from storm_lab.reporting.report import render_report, write_report
 
-    constants = [record for model in (CostModel(), ControlTimes()) for record in _records(model)]
+    constants = [*constants_of(CostModel()), *constants_of(ControlTimes())]
     constants += [
         replace(
-            record,
+            each,
             source=f"heartbeats of {workers} workers, one in 3 s each, beside 333 offsets a second",
             fitted=True,
             chosen_on=(claim,),
@@ -237,18 +236,14 @@ def build_report() -> Path:
             (ZooKeeperPlan.dedicated(), 300, "twitter-zk-limit-dedicated"),
             (ZooKeeperPlan(), 1200, "twitter-zk-limit-db-hw"),
         )
-        for record in _records(plan)
-        if record.name == "writes_per_s"
+        for each in constants_of(plan)
+        if each.name == "writes_per_s"
     ]
     home = writable_reports()
     # Reads every byte of every log: three seconds of processor time for 1,500 runs.
     _, damaged = find_runs(runs_folder(), verify=True)
     page = render_report(home, constants=constants, damaged=damaged, made_from=_commit())
     return write_report(home, page)
-
-
-def _records(model: object) -> list[ConstantRecord]:
-    return [ConstantRecord(**asdict(entry)) for entry in constants_of(model)]
 
 
 def _commit() -> str:

@@ -10,9 +10,9 @@ import pytest
 from storm_lab.calibration.command import fitted_ranges
 from storm_lab.calibration.constants_file import calibrated_cost, shipped_constants
 from storm_lab.calibration.evaluation import loaded_runs, predictions, steady_rates, targets
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
+from storm_lab.model.constant import constants_of
 from storm_lab.papers.rstorm.recording import load_recordings
 
 

@@ -56,7 +56,7 @@ A = 1
 
 
 def test_the_value_of_a_physical_constant_counts_but_its_range_and_source_do_not() -> None:
-    mine = "from storm_lab.emulator.constant import constant as c\n"
+    mine = "from storm_lab.model.constant import constant as c\n"
     assert digests_of(f"{mine}a = c(1.0, (0, 2), 'a book')") == digests_of(
         f"{mine}a = c(1.0, (0, 3), source='two books')"
     )

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EMULATOR = ROOT / "storm_lab" / "emulator"
 
 ORDER = (
-    *("constant", "cost", "document", "unreached", "source", "plane"),
+    *("cost", "document", "unreached", "source", "plane"),
     *("state", "bundle", "kernel", "setup", "control"),
     *("spec", "emulation"),
 )

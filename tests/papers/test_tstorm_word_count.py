@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from storm_lab.emulator.constant import constants_of
 from storm_lab.emulator.cost import CostModel
+from storm_lab.model.constant import constants_of
 from storm_lab.model.executor import executors_of
 from storm_lab.model.topology import Grouping
 from storm_lab.papers.registry import experiment

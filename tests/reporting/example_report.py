@@ -4,7 +4,7 @@ from pathlib import Path
 
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Measured, Measurement
-from storm_lab.reporting.chosen import ConstantRecord
+from storm_lab.model.constant import Constant
 from storm_lab.reporting.figures.saved import save_figure
 from storm_lab.reporting.figures.style import About
 from storm_lab.reporting.figures.time_series import Event, Panel, time_series
@@ -14,8 +14,8 @@ from storm_lab.tuplelog import Problem, RunRefused
 from tests.reporting import example_tables as example
 
 CONSTANTS = [
-    ConstantRecord("local_hop_us", 30.0, "us", 10, 100, "queue hand-off and wake-up of a thread", True),
-    ConstantRecord("idle_jvm_share", 0.02, "", 0.01, 0.05, "heartbeats, timers, garbage collection", False),
+    Constant("local_hop_us", 30.0, "us", 10, 100, "queue hand-off and wake-up of a thread", True),
+    Constant("idle_jvm_share", 0.02, "", 0.01, 0.05, "heartbeats, timers, garbage collection", False),
 ]
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
 
-from storm_lab.emulator.constant import constant
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
 from storm_lab.model.checks import check_number
+from storm_lab.model.constant import constant
 from storm_lab.model.settings import TIMERS, TIMERS_2, SettingValue, number_of
 from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
 from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0

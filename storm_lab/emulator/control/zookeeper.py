@@ -15,9 +15,9 @@ from enum import Enum, StrEnum
 from functools import partial
 from itertools import count
 
-from storm_lab.emulator.constant import constant
 from storm_lab.emulator.control.clock import SECOND, Rank, VirtualClock, ns
 from storm_lab.model import Executor, Slot
+from storm_lab.model.constant import constant
 from storm_lab.model.grouped import grouped
 
 

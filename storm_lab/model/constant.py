@@ -11,7 +11,10 @@ from storm_lab.model.checks import check_number
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant with its unit, its allowed range, and the source of its value."""
+    """A constant with its unit, its allowed range, and the source of its value.
+
+    ``chosen_on`` names the claims that a fitted one was chosen on; none for recordings of R-Storm's runs.
+    """
 
     name: str
     value: float
@@ -20,6 +23,7 @@ class Constant:
     high: float
     source: str
     fitted: bool
+    chosen_on: tuple[str, ...] = ()
 
 
 _UNITS = {"mb": "MB", "mhz": "MHz"} | {unit: unit for unit in ("us", "ms", "s", "cores", "bytes", "calls")}
