@@ -9,11 +9,18 @@ from functools import cached_property
 from pyspark.sql import DataFrame
 
 from storm_lab.pipeline.cpu import capacity, node_cpu, steady_cpu, steady_thread_cpu
-from storm_lab.pipeline.events import control_log, events, stretches
+from storm_lab.pipeline.events import (
+    control_log,
+    degradation,
+    events,
+    smooth_mean,
+    spikes,
+    stabilisation,
+    stretches,
+)
 from storm_lab.pipeline.execution import execution_times, steady_elapsed
 from storm_lab.pipeline.latency import Latencies, latencies, latency_distribution
 from storm_lab.pipeline.occupancy import occupancy, stays, steady_occupancy
-from storm_lab.pipeline.stability import degradation, smooth_mean, spikes, stabilisation
 from storm_lab.pipeline.tables import Logs
 from storm_lab.pipeline.throughput import (
     by_component,

@@ -54,7 +54,7 @@ Edit = Callable[[str, str, str], Code]
 @pytest.mark.parametrize(
     ("counts", "file", "old", "new"),
     [
-        (True, "pipeline/stability.py", r"otherwise\(0\)", "otherwise(1)"),
+        (True, "pipeline/events.py", r"otherwise\(0\)", "otherwise(1)"),
         (True, "pipeline/session.py", r'"UTC"', '"Europe/Rome"'),
         (True, "tuplelog/schema.py", r"^SCHEMA_VERSION = ", "SCHEMA_VERSION = 1 + "),
         (False, "pipeline/throughput.py", r"^from __future__", "# A remark.\nfrom __future__"),
