@@ -96,7 +96,7 @@ def prepare(
             fresh=fresh,
             on_damage=damaged,
             expected_s=[
-                _expected_run_s(study, len(own))
+                _expected(study).emulation_s / len(own) or 1.0
                 for study, own in zip(studies, specs, strict=True)
                 for _ in own
             ],
@@ -124,7 +124,9 @@ def prepare(
         for place in places:
             side_task = partial(_after_metrics, side_tasks[place], awaited[place], done_marker)
             tasks.append((place, side_task))
-        expected_s = _expected_s([studies[place] for place in places], metrics=bool(missing))
+        costs = [_expected(studies[place]) for place in places]
+        metrics_s = (sum(cost.metrics_s for cost in costs) or 1.0) if missing else 0.0
+        expected_s = [metrics_s, *(cost.notebook_s for cost in costs)]
         with progress_bar(expected_s, True, "metrics and notebooks" if places else "metrics") as show:
 
             def on_progress(number: int, share: float) -> None:
@@ -184,17 +186,6 @@ def _tables_read(played: Iterable[tuple[Study, Sequence[PlannedRun]]]) -> dict[P
     return {folder: tuple(name for name in TABLE_NAMES if name in names) for folder, names in wanted.items()}
 
 
-def _expected_run_s(study: Study, runs: int) -> float:
-    """Expected seconds for playing one run of a study; 1 if it was never measured."""
-    known = expected_costs().get(study.experiment.slug)
-    return known.emulation_s / runs if known and known.emulation_s else 1.0
-
-
-def _expected_s(studies: Sequence[Study], *, metrics: bool) -> list[float]:
-    """Expected seconds of the metrics, 0 if there are none to compute, then of each study's task.
-
-    1 where the time is unknown.
-    """
-    costs = [expected_costs().get(study.experiment.slug) for study in studies]
-    metrics_s = (sum(cost.metrics_s for cost in costs if cost) or 1.0) if metrics else 0.0
-    return [metrics_s, *(cost.notebook_s if cost else 1.0 for cost in costs)]
+def _expected(study: Study) -> Cost:
+    """Expected cost of a study; a second for the notebook if it was never measured."""
+    return expected_costs().get(study.experiment.slug, Cost(0.0, 0.0, 1.0, 0.0))
