@@ -54,7 +54,6 @@ def _computed_tables(
     names: Sequence[str], batch: Sequence[Run], spark: SparkSession | None
 ) -> Iterator[tuple[str, pa.Table]]:
     """Yield each table, with the rows of all runs of a batch, as soon as it is computed."""
-    # Importing PySpark takes longer than reading stored metrics.
     from storm_lab.pipeline.java_process import report_java_death
     from storm_lab.pipeline.session import spark_session
     from storm_lab.pipeline.standard_metrics import standard_metrics

@@ -29,7 +29,6 @@ _OUT_OF_MEMORY = 3
 @contextmanager
 def kill_java_if_start_fails() -> Iterator[None]:
     """Kill a Java process that is started in this block if the block fails."""
-    # PySpark takes long to import.
     from pyspark import java_gateway
 
     started: list[subprocess.Popen[Any]] = []

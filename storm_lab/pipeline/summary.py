@@ -98,7 +98,6 @@ def store_metrics(
     lacking = _lacking_by_folder(runs, wanted, cache)
     spark = None
     if lacking:
-        # Importing PySpark takes longer than reading stored metrics.
         from storm_lab.pipeline.session import spark_session
 
         brief = sum(run.rows for run in runs if run.folder in lacking) <= _BRIEF_ROWS

@@ -69,7 +69,6 @@ class Study:
         study = cls.of(slug, given)
         if constants is not None:
             study = replace(study, machine=given_constants(str(constants)))
-        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.saved import show_in_notebook
 
         show_in_notebook()
@@ -158,7 +157,6 @@ class Study:
     def sum_up(self, verdicts: Sequence[Verdict]) -> Figure | None:
         """Print the verdicts; return a figure of measured and printed numbers, None if no claim has one."""
         print(verdict_table(tuple(verdicts)))
-        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.claim_distances import claim_distances
 
         figure = claim_distances(verdicts)
@@ -192,7 +190,6 @@ class Study:
         drawn. `UserError` without a title or text alternative, or for a claim that does not exist.
         """
         folder = self.workspace / "figures" / self.experiment.slug
-        # Imported here, because matplotlib is not needed to play runs.
         from storm_lab.reporting.figures.saved import save_figure, write_formats
 
         save_figure(figure, folder / f"{name}.svg", title=title, alt=alt, claims=claims)
