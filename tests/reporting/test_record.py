@@ -8,7 +8,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.experiments.cause import load_causes
 from storm_lab.experiments.ledger import load_claims
-from storm_lab.experiments.measurement import Measured, Measurement, single
+from storm_lab.experiments.measurement import Measured, Measurement
 from storm_lab.reporting.record import (
     VerdictFile,
     claim_rows,
@@ -24,8 +24,8 @@ WORD_COUNT = VerdictFile(
     code_digest="abc",
     measurements=(
         Measurement("tstorm-fig6b-speedup", (Measured(20, 18, 22),), "%", "mean of minutes"),
-        single("tstorm-fig6a-tstorm-ms", 16, unit="ms", how="minute average"),
-        single("tstorm-fig6b-spike", None, unit="s", how="highest minute"),
+        Measurement("tstorm-fig6a-tstorm-ms", (Measured(16),), "ms", "minute average"),
+        Measurement("tstorm-fig6b-spike", (Measured(None),), "s", "highest minute"),
     ),
 )
 
