@@ -63,9 +63,11 @@ class FakePlane(Plane):
         return Loss(2)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
+        used = {self.slots[number].node for number in self.alive}
         for executor, target in view.items():
-            # A worker that ended with its node may still be in its peers' views.
-            assert target in self.ended or executor in self.alive[target], f"{executor} is not in {target}"
+            # A worker that ended with its node may still be in its peers' views, while nothing runs there.
+            node_is_dead = target in self.ended and self.slots[target].node not in used
+            assert node_is_dead or executor in self.alive[target], f"{executor} is not in worker {target}"
         self.views[worker] = dict(view)
         return 0
 
