@@ -118,6 +118,7 @@ class Emulation:
             zookeeper=spec.zookeeper,
             seed=spec.seed,
             unreached=spec.unreached,
+            settings=spec.settings,
         )
         sampler = Sampler(control.clock, control.plane, ns(spec.window_s))
         for service in spec.services:

@@ -9,13 +9,10 @@ from __future__ import annotations
 from enum import IntEnum
 
 from storm_lab.model import StormVersion
-from storm_lab.model.version import V0_9_0, V0_9_3, V2_0_0
+from storm_lab.model.version import V0_9_0
 
 V0_9_2 = StormVersion((0, 9, 2))
 V0_9_4 = StormVersion((0, 9, 4))
-# storm.messaging.netty.min_wait_ms and max_wait_ms: wait between two attempts to connect. ZeroMQ: 100 ms.
-RECONNECT_FIRST_NS = 100_000_000
-RECONNECT_MOST_NS = 1_000_000_000
 
 
 class Unreached(IntEnum):
@@ -25,7 +22,8 @@ class Unreached(IntEnum):
     """They are lost at once: 0.8, and again from 0.9.4 on (``dropMessages``)."""
     KEEP = 1
     """They wait in the sender until the receiver is reached, and so do those for tasks that it does not run,
-    which 0.9.0 and 0.9.1 really drop. Also usable with other versions, to see how losses affect a result.
+    which 0.9.0 and 0.9.1 really drop. When these give up connecting, the next message ends the whole worker.
+    Also usable with other versions, to see how losses affect a result.
     """
     BLOCK = 2
     """The first one stops the worker's transfer thread, which waits in ``connect``: 0.9.2 and 0.9.3. When the
@@ -38,14 +36,3 @@ def unreached_of(version: StormVersion) -> Unreached:
     if V0_9_2 <= version < V0_9_4:
         return Unreached.BLOCK
     return Unreached.KEEP if V0_9_0 <= version < V0_9_2 else Unreached.DROP
-
-
-def gives_up_after_ns(version: StormVersion) -> int:
-    """Time after which a worker gives up connecting, in ns; 0 = never (ZeroMQ in 0.8, and 2.x).
-
-    It is that of ``storm.messaging.netty.max_retries`` attempts: 30 up to 0.9.2 and 300 in later versions.
-    """
-    if not V0_9_0 <= version < V2_0_0:
-        return 0
-    tries = 300 if version >= V0_9_3 else 30
-    return sum(min(RECONNECT_FIRST_NS << min(i, 10), RECONNECT_MOST_NS) for i in range(tries))

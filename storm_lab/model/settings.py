@@ -14,7 +14,7 @@ from typing import cast
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model.checks import Allowed
-from storm_lab.model.version import V0_10_0, V1_0_0, V2_0_0, StormVersion
+from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 SettingValue = float | str | bool
 
@@ -89,6 +89,9 @@ ISOLATE_MACHINES = "topology.isolate.machines"
 NETTY_HIGH = "storm.messaging.netty.buffer.high.watermark"
 NETTY_LOW = "storm.messaging.netty.buffer.low.watermark"
 NETTY_BUFFER = "storm.messaging.netty.buffer_size"
+NETTY_RETRIES = "storm.messaging.netty.max_retries"
+NETTY_MIN_WAIT = "storm.messaging.netty.min_wait_ms"
+NETTY_MAX_WAIT = "storm.messaging.netty.max_wait_ms"
 BOLT_PARKS = "topology.bolt.wait.progressive.level2.count"
 BOLT_SLEEP_MS = "topology.bolt.wait.progressive.level3.sleep.millis"
 
@@ -152,6 +155,9 @@ OF_CLUSTER: Mapping[str, Setting] = {
     NETTY_HIGH: Setting(int, 1, 1 << 40, since=V2_0_0),
     NETTY_LOW: Setting(int, 1, 1 << 40, since=V2_0_0),
     NETTY_BUFFER: Setting(int, 1, 1 << 40, since=V2_0_0),
+    NETTY_RETRIES: Setting(int, 0, 1_000_000, since=V0_9_0, until=V2_0_0),
+    NETTY_MIN_WAIT: Setting(int, 1, 3_600_000, since=V0_9_0),
+    NETTY_MAX_WAIT: Setting(int, 1, 3_600_000, since=V0_9_0),
     # How often an idle bolt or acker parks before it sleeps, and for how long; here for the whole cluster.
     BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
     BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),

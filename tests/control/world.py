@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from storm_lab.emulator.control.clock import ns
@@ -22,6 +24,7 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
+from storm_lab.model.settings import SettingValue
 from storm_lab.model.version import V0_8_2
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -81,6 +84,7 @@ def build(
     zookeeper: ZooKeeperPlan | None = None,
     phases: dict[str, Phases] | None = None,
     seed: int = 1,
+    settings: Mapping[str, SettingValue] = MappingProxyType({}),
 ) -> tuple[ControlPlane, FakePlane]:
     """A control plane on a fake data plane, nothing submitted yet."""
     plane = FakePlane()
@@ -97,6 +101,7 @@ def build(
         seed=seed,
         phases=phases,
         first_round_s=(timers or timers_of(version)).nimbus_round_s,
+        settings=settings,
     )
     return control, plane
 

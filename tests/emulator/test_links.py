@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 from scene import MS, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain
@@ -22,20 +24,19 @@ def arrivals(scene: Scene) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("version", "reconnected"),
+    ("version", "possible_ms"),
     [
-        # Attempts 100 ms apart.
-        (V0_8_2, 5_100 * MS),
-        # Attempts after 100, 200, 400, 800, 1000, 1000 ms: at 2.1, 2.3, 2.7, 3.5, 4.5, 5.5 s.
-        (V0_9_0, 5_500 * MS),
-        (V0_9_7, 5_500 * MS),
-        (V1_0_6, 5_500 * MS),
-        (V2_8_8, 5_500 * MS),
+        # Attempts 100 to 199 ms apart.
+        (V0_8_2, range(5_050, 5_249)),
+        # Attempts up to 1000 ms apart, in whole tenths.
+        (V0_9_0, range(5_100, 6_100, 100)),
+        # Attempts 5 x 200, 200 or 300, 300 or 400, and then 400 ms apart.
+        *((version, (5_100, 5_200, 5_300)) for version in (V0_9_7, V1_0_6, V2_8_8)),
     ],
     ids=str,
 )
 def test_tuples_wait_for_a_cut_link_and_leave_at_the_next_attempt_to_connect(
-    version: StormVersion, reconnected: int
+    version: StormVersion, possible_ms: Collection[int]
 ) -> None:
     scene = ten_a_second(version)
     plane = scene.plane
@@ -46,12 +47,14 @@ def test_tuples_wait_for_a_cut_link_and_leave_at_the_next_attempt_to_connect(
     plane.run_until(8_000 * MS)
     plane.finish()
     emits = [100 * MS * i for i in range(81)]
+    reconnected = arrivals(scene)[21]
+    assert reconnected // MS in possible_ms
     assert arrivals(scene) == [t if t <= 2_000 * MS else max(t, reconnected) for t in emits]
     assert plane.kernel.s[0].lost == 0
 
 
 def test_netty_gives_up_after_its_last_attempt_and_drops_tuples_until_the_link_is_back() -> None:
-    """0.9.0: 30 attempts, 0.1 + 0.2 + 0.4 + 0.8 + 26 x 1 = 27.5 s. 0.9.7: 300 attempts."""
+    """0.9.0: 30 waits of up to a second. 0.9.7: 300."""
     lost = {}
     for version in (V0_9_0, V0_9_7):
         scene = ten_a_second(version)
@@ -64,7 +67,6 @@ def test_netty_gives_up_after_its_last_attempt_and_drops_tuples_until_the_link_i
         plane.finish()
         lost[version] = plane.kernel.s[0].lost
         assert len(arrivals(scene)) + plane.kernel.s[0].lost == 451
-        assert arrivals(scene)[-45:] == [40_500 * MS + 100 * MS * i for i in range(1, 46)] or lost[version]
     # Emitted at 2.1 s to 40.0 s.
     assert lost == {V0_9_0: 380, V0_9_7: 0}
 
@@ -91,7 +93,7 @@ def restarted_after(version: StormVersion, seconds: int) -> tuple[Scene, int]:
     [
         (V0_8_2, 10, 100),
         (V0_9_0, 10, 0),
-        (V0_9_0, 40, 125),  # of 40 s, the tuples older than 27.5 s
+        (V0_9_0, 40, 0),  # the control plane ends a worker that has given up
         (V0_9_7, 40, 400),  # as in all versions from 0.9.4 on
         (V2_8_8, 40, 400),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, rate, start
 
-from storm_lab.emulator.unreached import Unreached, gives_up_after_ns, unreached_of
+from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 
@@ -77,13 +77,6 @@ def test_the_fate_of_tuples_without_a_connection_depends_on_the_version(
     version: StormVersion, fate: Unreached
 ) -> None:
     assert unreached_of(version) is fate
-
-
-def test_senders_give_up_after_30_attempts_in_0_9_2_and_after_300_in_0_9_3() -> None:
-    """30 attempts wait 0.1, 0.2, 0.4, 0.8 and then 1 s: 1.5 + 26 s. 0.9.3 makes 300 attempts."""
-    assert gives_up_after_ns(V0_9_2) == 27_500 * MS
-    assert gives_up_after_ns(V0_9_3) == 297_500 * MS
-    assert gives_up_after_ns(V2_8_8) == 0
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V2_8_8], ids=str)

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EMULATOR = ROOT / "storm_lab" / "emulator"
 
 ORDER = (
-    *("cost", "document", "unreached", "source", "plane"),
+    *("cost", "document", "unreached", "attempts", "source", "plane"),
     *("state", "bundle", "kernel", "setup", "control"),
     *("spec", "emulation"),
 )

@@ -1,9 +1,9 @@
 """Connections between workers: which executors each worker can reach, and when its spouts may emit.
 
 Each worker keeps a table of the executors' slots as of its last refresh, and a connection to each slot in it.
-It tries again every ``connect_retry_s`` to reach a slot where no worker listens. Peers notice the end of a
-process at once, as a broken connection, unless its node has failed with it. `storm_lab.emulator.unreached`
-says what becomes of messages without a connection.
+`storm_lab.emulator.attempts` says when it tries again to reach a slot where no worker listens, and
+`storm_lab.emulator.unreached` what becomes of messages without a connection. Peers notice the end of a
+process at once, as a broken connection, unless its node has failed with it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
-from storm_lab.emulator.unreached import Unreached, gives_up_after_ns
+from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Executor, Slot
+from storm_lab.model.version import V0_9_0
 
 if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
+
+_MESSAGE_CHECK_NS = 100_000_000
+"""How often a client that has given up is checked for a message."""
 
 
 class Connections:
@@ -30,13 +35,12 @@ class Connections:
     def __init__(self, control: ControlPlane) -> None:
         self._control = control
         self._clock = control.clock
-        self._retry_ns = ns(control.times.connect_retry_s)
         self._refresh_hold_ns = ns(control.times.refresh_hold_s)
         self._running: defaultdict[str, list[WorkerProcess]] = defaultdict(list)
         self._listening: defaultdict[Slot, list[WorkerProcess]] = defaultdict(list)
         self._changed: dict[int, WorkerProcess] = {}
-        blocks = control.unreached is Unreached.BLOCK
-        self._gives_up_ns = gives_up_after_ns(control.version) if blocks else 0
+        waits = control.unreached is not Unreached.DROP
+        self._ends_worker = waits and control.unreached is unreached_of(control.version)
 
     def running(self, topology_id: str) -> tuple[WorkerProcess, ...]:
         """Return the topology's running workers, in order of readiness."""
@@ -51,14 +55,17 @@ class Connections:
 
     def retry_peers(self, process: WorkerProcess) -> None:
         """Schedule the next attempts of all peers to which a process did not answer before."""
-        now = self._clock.now_ns
         for peer in self._running[process.topology]:
-            if peer is process or not self._wants(peer, process.slot):
-                continue
-            since = peer.trying_since.get(process.slot, now)
-            tries = -(-(now - since) // self._retry_ns)
-            again = partial(self._retry, peer, process.slot)
-            self._clock.at(since + tries * self._retry_ns, Rank.WORKER, peer.actor, again)
+            if peer is not process and self._wants(peer, process.slot):
+                self._schedule_retry(peer, process.slot)
+
+    def _schedule_retry(self, process: WorkerProcess, slot: Slot) -> None:
+        """Schedule a process's next attempt to reach a slot, unless it has given up."""
+        attempts = process.attempts.get(slot)
+        due_ns = attempts.due_ns(self._clock.now_ns) if attempts else self._clock.now_ns
+        if due_ns is not None:
+            again = partial(self._retry, process, slot)
+            self._clock.at(due_ns, Rank.WORKER, process.actor, again)
 
     def remove(self, process: WorkerProcess, *, node_failed: bool) -> None:
         """Remove a process that has ended; its peers' connections break.
@@ -88,15 +95,21 @@ class Connections:
         The worker's transfer thread waits meanwhile, by whatever method and even if nothing has changed.
         """
         self._control.plane.now().hold_sending(process.id, self._refresh_hold_ns)
-        if process.assignment is assignment and not process.trying_since:
+        if process.assignment is assignment and not process.attempts:
             self.update_spouts(process)
             return
         process.assignment = assignment
         wanted = assignment.workers
         process.links = {slot: peer for slot, peer in process.links.items() if slot in wanted}
-        process.trying_since = {slot: since for slot, since in process.trying_since.items() if slot in wanted}
+        process.attempts = {slot: made for slot, made in process.attempts.items() if slot in wanted}
+        process.attempts_before = {
+            slot: made for slot, made in process.attempts_before.items() if slot in wanted
+        }
         for slot in wanted:
-            self._connect(process, slot)
+            if slot not in process.attempts:
+                self._connect(process, slot)
+            elif self._listening[slot]:
+                self._schedule_retry(process, slot)
         self._schedule_update(process)
 
     def executors_changed(self, process: WorkerProcess) -> None:
@@ -121,27 +134,39 @@ class Connections:
         receiver = self._control.migration.receiver(process, listening) if listening else None
         if receiver is not None:
             process.links[slot] = receiver
-            process.trying_since.pop(slot, None)
+            attempts = process.attempts.pop(slot, None)
+            if attempts is not None:
+                process.attempts_before[slot] = attempts.made
+            else:
+                process.attempts_before.setdefault(slot, 1)
             return
         if slot in process.links and not process.links[slot].running:
             # Its node has failed, which nobody has noticed.
             return
         process.links.pop(slot, None)
-        if slot not in process.trying_since:
-            process.trying_since[slot] = self._clock.now_ns
-            if self._gives_up_ns > 0:
-                give_up = partial(self._give_up, process, slot, self._clock.now_ns)
-                self._clock.after(self._gives_up_ns, Rank.PROCESS, process.actor, give_up)
+        if slot not in process.attempts:
+            attempts = process.attempts[slot] = self._new_attempts(process, slot)
+            if self._ends_worker and (give_up_ns := attempts.give_up_ns()) is not None:
+                give_up = partial(self._give_up, process, slot, attempts)
+                self._clock.at(give_up_ns, Rank.PROCESS, process.actor, give_up)
 
-    def _give_up(self, process: WorkerProcess, slot: Slot, since_ns: int) -> None:
-        """After the last attempt, end the worker at its first message for the slot (0.9.2 and 0.9.3)."""
-        if not process.running or process.trying_since.get(slot) != since_ns:
+    def _new_attempts(self, process: WorkerProcess, slot: Slot) -> Attempts:
+        control, now_ns = self._control, self._clock.now_ns
+        seed = f"{control.seed}/connect/{process.number}"
+        if control.version >= V0_9_0:
+            # In 0.8 all connections of a process wait equally long.
+            seed = f"{seed}/{slot}/{now_ns}"
+        return Attempts(control.back_off, now_ns, seed, process.attempts_before.get(slot, 0))
+
+    def _give_up(self, process: WorkerProcess, slot: Slot, attempts: Attempts) -> None:
+        """After the last attempt, end the worker at its first message for the slot (0.9.0 to 0.9.3)."""
+        if not process.running or process.attempts.get(slot) is not attempts:
             return
         if self._control.plane.now().has_parked(process.id):
             self._control.fleet.crash(process, "netty", "gave up connecting: Async loop died")
         else:
-            again = partial(self._give_up, process, slot, since_ns)
-            self._clock.after(self._retry_ns, Rank.PROCESS, process.actor, again)
+            again = partial(self._give_up, process, slot, attempts)
+            self._clock.after(_MESSAGE_CHECK_NS, Rank.PROCESS, process.actor, again)
 
     def _schedule_update(self, process: WorkerProcess) -> None:
         """Update the data plane on what the process reaches, at the end of this instant."""
@@ -161,7 +186,7 @@ class Connections:
             if key not in views:
                 views[key] = self._reachable(process.assignment, reached)
             view = self._with_own_executors(process, views[key])
-            connecting = bool(process.trying_since)
+            connecting = bool(process.attempts)
             if view != process.view or connecting != process.connecting:
                 process.view, process.connecting = view, connecting
                 buffered = self._control.plane.now().connect(process.id, view, connecting=connecting)
@@ -174,7 +199,7 @@ class Connections:
                 # Bolts of a worker that is still connecting would hold what they receive. While that is so
                 # for this worker or a peer, its spouts stay off.
                 ends = (process, *process.links.values())
-                if all(end.assignment is not None and not end.trying_since for end in ends):
+                if all(end.assignment is not None and not end.attempts for end in ends):
                     process.connections_ready = True
                 self.update_spouts(process)
 

@@ -6,9 +6,11 @@ Services are additions to a run besides Storm itself, such as monitors, generato
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
+from storm_lab.emulator.attempts import BackOff
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.connections import Connections
 from storm_lab.emulator.control.decision_log import DecisionLog
@@ -22,6 +24,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane, WindowSample
 from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Cluster, StormVersion
+from storm_lab.model.settings import SettingValue
 from storm_lab.schedulers.contract import Scheduler
 
 
@@ -52,6 +55,7 @@ class ControlPlane:
         phases: dict[str, Phases] | None = None,
         first_round_s: float | None = None,
         unreached: Unreached | None = None,
+        settings: Mapping[str, SettingValue] = MappingProxyType({}),
     ) -> None:
         self.cluster = cluster
         self.version = version
@@ -59,6 +63,7 @@ class ControlPlane:
         self.times = times
         self.timers = timers
         self.seed = seed
+        self.back_off = BackOff.of(version, settings)
         self.unreached = unreached_of(version) if unreached is None else unreached
         self._end_callbacks: list[Callable[[], None]] = []
         self.clock = VirtualClock()

@@ -36,11 +36,6 @@ class ControlTimes:
         source="time from a watch until a supervisor has read all assignments, one after the other; live "
         "Storm 0.9.2 launches both topologies' workers together, 30 to 50 ms after a scheduling round",
     )
-    connect_retry_s: float = constant(
-        0.5,
-        allowed=(0.1, 1.0),
-        source="wait between attempts to reach a worker that does not listen yet (ZeroMQ, Netty back-off)",
-    )
     executor_start_s: float = constant(
         0.15,
         allowed=(0.02, 0.5),

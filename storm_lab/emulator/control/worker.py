@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.control.clock import Event, Rank, SteppedPlane, VirtualClock
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.model import Executor, Node, Slot
@@ -46,9 +47,10 @@ class WorkerProcess:
 
     ``id`` is the data plane's number, NOT_READY while the JVM starts. ``generation`` is the id of the
     assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is its own
-    table of executors' slots, as of its last refresh, ``links`` are its open connections by slot, and
-    ``dropped`` counts the tuples dropped for lack of one. From ``silent_since_ns`` on it only collects
-    garbage and sends no heartbeats.
+    table of executors' slots, as of its last refresh. By slot, ``links`` are its open connections,
+    ``attempts`` those to connect elsewhere, and ``attempts_before`` how many an open connection has taken.
+    ``dropped`` counts the tuples dropped for lack of a connection. From ``silent_since_ns`` on it only
+    collects garbage and sends no heartbeats.
     """
 
     number: int
@@ -64,7 +66,8 @@ class WorkerProcess:
     generations: set[int] = field(default_factory=set)
     assignment: StoredAssignment | None = None
     links: dict[Slot, WorkerProcess] = field(default_factory=dict)
-    trying_since: dict[Slot, int] = field(default_factory=dict)
+    attempts: dict[Slot, Attempts] = field(default_factory=dict)
+    attempts_before: dict[Slot, int] = field(default_factory=dict)
     view: dict[Executor, int] = field(default_factory=dict)
     connecting: bool = False
     topology_active: bool = False

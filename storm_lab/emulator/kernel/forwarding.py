@@ -229,7 +229,7 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
 
     It waits until a connection is there and its worker's table of connections is not locked. In 2.x it also
     waits when its card, or a cut link, holds more than Netty's high watermark: until the card is down to the
-    low one, or the next try to connect.
+    low one, or the link is back.
     """
     c = rows.cost(k, 0)
     t = rows.thread(k, thread)
@@ -244,8 +244,8 @@ def _may_not_send(k: State, thread: int, m: int) -> bool:
         p = rows.node(k, t.node)
         to = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker).node
         if rows.channel(k, network.channel_between(k, t.node, to)).held_bytes > c.high_watermark:
-            # The link is cut: check again at the interval of the tries to connect.
-            until = now + rows.s(k, 0).first_reconnect
+            # The link is cut.
+            until = now + rows.s(k, 0).link_check
         elif p.nic_out_free - now > c.high_watermark * p.nic_ps_per_byte // 1000:
             until = p.nic_out_free - c.low_watermark * p.nic_ps_per_byte // 1000
         else:

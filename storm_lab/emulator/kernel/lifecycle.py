@@ -225,7 +225,6 @@ def report_loads(k: State, executors: int) -> None:
 def deliver_parked(k: State, worker: int) -> int:
     """Send on, in order, what waited for executors that a worker now knows; returns how many messages."""
     delivered = 0
-    keep = rows.s(k, 0).keep_time
     w = rows.worker(k, worker)
     m = w.parked_head
     w.parked_head = w.parked_tail = -1
@@ -233,10 +232,7 @@ def deliver_parked(k: State, worker: int) -> int:
         message = rows.message(k, m)
         after = message.next
         message.next = -1
-        if keep > 0 and rows.s(k, 0).now - message.time > keep:
-            # The sender has given up connecting.
-            queues.lose(k, m)
-        elif routing.resolve(k, worker, m) < 0:
+        if routing.resolve(k, worker, m) < 0:
             queues.park(k, worker, m)
         else:
             target = rows.executor(k, message.target)

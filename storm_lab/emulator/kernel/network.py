@@ -5,6 +5,7 @@ Messages from one node to another over one channel arrive in order, as over TCP.
 
 from __future__ import annotations
 
+from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
@@ -92,8 +93,7 @@ def cross_racks(k: State, stage: int, m: int) -> None:
 @jit
 def _given_up(k: State, channel_index: int) -> bool:
     """Return whether the senders over a cut link have stopped trying to connect again."""
-    keep = rows.s(k, 0).keep_time
-    return keep > 0 and rows.s(k, 0).now - rows.channel(k, channel_index).cut_at > keep
+    return rows.s(k, 0).now > rows.channel(k, channel_index).gives_up_at
 
 
 @jit
@@ -120,26 +120,18 @@ def _take_held(k: State, channel_index: int) -> int:
 
 
 @entry
-def end_cut(k: State, start: int, channel_index: int) -> None:
-    """End the cut of a link from node ``start``: the next try to connect succeeds, and what waited goes out.
+def end_cut(k: State, start: int, channel_index: int, up_at: int) -> None:
+    """End the cut of a link from node ``start``: what waited goes out when its senders are connected again.
 
-    Tries are ``first_reconnect`` apart at first, then twice as far each time, up to ``max_reconnect``. If
-    the senders have given up by now, what waited is lost.
+    That is at ``up_at``; -1: they have given up, and what waited is lost.
     """
     channel = rows.channel(k, channel_index)
-    now = rows.s(k, 0).now
     channel.cut = 0
-    channel.up_at = now
+    channel.up_at = max(up_at, rows.s(k, 0).now)
     m = _take_held(k, channel_index)
-    if _given_up(k, channel_index):
+    if up_at < 0:
         rows.s(k, 0).lost += queues.release_all(k, m)
         return
-    at = channel.cut_at
-    wait = rows.s(k, 0).first_reconnect
-    while at < now:
-        at += wait
-        wait = min(2 * wait, rows.s(k, 0).max_reconnect)
-    channel.up_at = at
     while m >= 0:
         after = rows.message(k, m).next
         transmit(k, start, m)
@@ -160,8 +152,13 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
     channel.tail = m
 
 
-def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: int) -> None:
-    """Give the link from node ``a`` to ``b`` a channel of its own; `RuntimeError` if none is spare."""
+def set_link(
+    k: Kernel, state: State, a: int, b: int, *, cut: bool, extra_delay_ns: int, attempts: Attempts | None
+) -> None:
+    """Give the link from node ``a`` to ``b`` a channel of its own; `RuntimeError` if none is spare.
+
+    ``attempts`` are those of the senders to connect again, if the link is or was cut.
+    """
     first, end = int(k.s[0].first_link_channel), int(k.s[0].first_card_channel)
     links = list(zip(k.channel["start"][first:end], k.channel["finish"][first:end], strict=True))
     own = (a, b) if (a, b) in links else (-1, -1)
@@ -175,7 +172,11 @@ def set_link(k: Kernel, state: State, a: int, b: int, cut: int, extra_delay_ns: 
         channel.start, channel.finish = a, b
         k.node[a].links += 1
     channel.latency = channel.undisturbed + extra_delay_ns
+    if attempts is None:
+        return
     if cut and not channel.cut:
-        channel.cut, channel.cut_at = 1, k.s[0].now
+        give_up_ns = attempts.give_up_ns()
+        channel.cut, channel.gives_up_at = 1, kinds.NEVER if give_up_ns is None else give_up_ns
     elif channel.cut and not cut:
-        end_cut(state, a, index)
+        up_at = attempts.due_ns(int(k.s[0].now))
+        end_cut(state, a, index, -1 if up_at is None else up_at)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from storm_lab.emulator.attempts import Attempts, BackOff
 from storm_lab.emulator.bundle import Bundle
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import acking, cpu, lifecycle, network, source_queue
@@ -61,6 +62,10 @@ class DataPlane(KernelRunner):
         )
         count_window_ns = round(count_window_s * NS_PER_S)
         super().__init__(kernel, names, recorder, OffsetLogs(plans, names), max_messages, count_window_ns)
+        self._back_off = BackOff.of(version, settings)
+        self._attempts: dict[tuple[int, int], Attempts] = {}
+        """By link that is cut, from node to node: the attempts of its senders to connect again."""
+        self._seed = seed
         self._cluster = cluster
         self._cost = cost
         self._plans = {plan.topology.id: plan for plan in plans}
@@ -285,8 +290,14 @@ class DataPlane(KernelRunner):
         """Cut or delay the link between two nodes in both directions; without either, restore it."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
         extra_delay_ns = self._bundle.scaled_delay_ns(extra_delay_ns)
-        for start, end in ((a, b), (b, a)):
-            network.set_link(self._kernel, self._state(), start, end, int(cut), extra_delay_ns)
+        for link in ((a, b), (b, a)):
+            attempts = self._attempts.pop(link, None)
+            if cut:
+                seed = f"{self._seed}/link/{link}/{self.now_ns}"
+                attempts = self._attempts[link] = attempts or Attempts(self._back_off, self.now_ns, seed)
+            network.set_link(
+                self._kernel, self._state(), *link, cut=cut, extra_delay_ns=extra_delay_ns, attempts=attempts
+            )
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; lines that have arrived stay queued."""

@@ -20,13 +20,7 @@ from storm_lab.emulator.source import TopologyPlan, check_plan
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
 from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
-from storm_lab.emulator.unreached import (
-    RECONNECT_FIRST_NS,
-    RECONNECT_MOST_NS,
-    Unreached,
-    gives_up_after_ns,
-    unreached_of,
-)
+from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.errors import UserError
 from storm_lab.model import ACKER, Cluster, Executor, StormVersion, acker_count, executors_of
 from storm_lab.model import settings as keys
@@ -41,6 +35,8 @@ SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 2 * MOST_LINKS
 """For links that are cut or delayed: one for each direction."""
 BURST_WIDTH = 64
+LINK_CHECK_NS = 100_000_000
+"""The shortest wait between attempts to connect: a link cannot be back earlier."""
 
 
 def build(
@@ -104,13 +100,11 @@ def build(
     s.sample_every = sample_every
     s.cost_seed = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
     _limit_connections(kernel, version, settings)
-    s.first_reconnect = RECONNECT_FIRST_NS
-    s.max_reconnect = RECONNECT_MOST_NS if version >= V0_9_0 else RECONNECT_FIRST_NS
+    s.link_check = LINK_CHECK_NS
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
     s.full_heap = int(1024 * cost.silent_heap_share)
-    s.keep_time = gives_up_after_ns(version)
     s.unreached = unreached_of(version) if unreached is None else unreached
     s.lists = int(version < V1_0_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)

@@ -66,9 +66,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         *each(I8, "threads", "max_root_rows", "max_execution_rows"),
         ("unread_high", I8),  # bytes that a 2.x worker has not read at which its senders stop writing
         ("unread_low", I8),
-        ("first_reconnect", I8),  # wait before the first try to connect again; doubles with each try
-        ("max_reconnect", I8),  # up to this
-        ("keep_time", I8),  # how long messages are kept for a receiver out of reach; 0 = for ever
+        ("link_check", I8),  # 2.x: how often a sender that a cut link stops looks whether it is back
         ("unreached", I8),  # what happens to messages without a connection: an Unreached
         ("queued_bytes", I8),  # heap that a queued tuple takes beside its payload
         ("heap_bytes", I8),
@@ -169,7 +167,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("undisturbed", I8),
         ("start", I4),  # of a channel for a single link: its nodes
         ("finish", I4),
-        ("cut_at", I8),
+        ("gives_up_at", I8),  # when the senders over a cut link stop trying to connect
         ("held_head", I4),  # messages that wait for the end of the cut
         ("held_tail", I4),
         ("held_bytes", I8),
