@@ -178,8 +178,7 @@ def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connection
 
 def test_an_absent_peer_is_reached_at_the_first_attempt_after_its_start() -> None:
     """The workers are ready at 8, 10 and 15 s. In 0.8, attempts are 100 to 199 ms apart."""
-    timers = replace(timers_of(V0_8_2), worker_watch=False)
-    control, plane = running(10, chain(workers=3), phases=PHASES, timers=timers)
+    control, plane = running(10, chain(workers=3), phases=PHASES)
     assert set(plane.views[0].values()) == {0}
     reached = {}
     for ms in range(10_000, 15_200):

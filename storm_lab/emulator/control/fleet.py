@@ -11,6 +11,7 @@ from storm_lab.emulator.control.decision_log import Fact
 from storm_lab.emulator.control.worker import JvmStarts, WorkerProcess
 from storm_lab.emulator.control.zookeeper import Record, StoredAssignment
 from storm_lab.model import Executor, Slot
+from storm_lab.model.version import V2_0_0
 
 if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
@@ -36,7 +37,8 @@ class Fleet:
         self._silent: set[int] = set()
         # As often as workers give heartbeats.
         clock.every(SECOND, Rank.PROCESS, "heap", self._watch_heaps)
-        if control.timers.worker_watch:
+        if control.version < V2_0_0:
+            # Workers of 2.x re-read the assignment by their timer alone (WorkerState.refreshConnections).
             control.zookeeper.watch(Record.ASSIGNMENT, partial(self._after_watch, read=self._refresh_due))
         control.zookeeper.watch(Record.STATUS, partial(self._after_watch, read=self._read_status))
 

@@ -82,9 +82,8 @@ class Timers:
     """Storm's periods and timeouts, in seconds; :func:`timers_of` returns those of a version.
 
     Args:
-        supervisor_watch, worker_watch: a change of the assignment is reported to supervisors, which act at
-            once, and to workers, which act when their timer wakes. Storm's code sets such watches. The papers
-            describe supervisors that poll, and by default they do so here.
+        supervisor_watch: a change of the assignment is reported to supervisors, which act at once, as in
+            Storm's code. The papers describe supervisors that poll, and by default they do so here.
         heartbeat_by_sender: a heartbeat's age counts from its sending, not from when Nimbus saw it change.
         supervisor_timeout_s: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
             version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the
@@ -123,7 +122,6 @@ class Timers:
     rebalance_wait_s: float | None = None
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
-    worker_watch: bool = True
     crash_seen_at_once: bool = False
     start_blocks_sync: bool = True
     schedules_at_submit: bool = True
@@ -166,8 +164,7 @@ def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = Mapp
 
 def _defaults(version: StormVersion) -> Timers:
     if version >= V2_0_0:
-        # With one state machine per slot, the exit of a process is seen at the next poll. Workers re-read the
-        # assignment by their timer alone (WorkerState.refreshConnections), the status also by a watch.
+        # With one state machine per slot, the exit of a process is seen at the next poll.
         return Timers(
             slot_running_s=3.0,
             worker_shutdown_s=3.0,
@@ -176,7 +173,6 @@ def _defaults(version: StormVersion) -> Timers:
             heartbeats_by_thrift=True,
             task_heartbeat_s=1.0,
             statistics_s=60.0,
-            worker_watch=False,
             crash_seen_at_once=True,
             start_blocks_sync=False,
             schedules_at_submit=False,
