@@ -82,7 +82,11 @@ BAD = [
     ([{"fault": "explode", "at_s": 1}], r"faults\[0\] = 'explode'.*no such fault"),
     ([{"at_s": 1}], r"faults\[0\]\.fault.*names no fault"),
     ([{"fault": "kill-node", "at_s": 1}], r"faults\[0\]\.node.*needs this parameter"),
-    ([{"fault": "kill-node", "at_s": 1, "node": "node01", "why": "?"}], r"faults\[0\]\.why.*no such param"),
+    (
+        [{"fault": "kill-node", "at_s": 1, "node": "node01", "why": 3}],
+        r"faults\[0\]\.why = 3: .*no such param",
+    ),
+    ([{"fault": "kill-topology", "at_s": 1, "topology": ["x"]}], r"faults\[0\]\.topology = \['x'\]"),
 ]
 
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeVar
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.decision_log import Fact
-from storm_lab.errors import UserError, check_known
+from storm_lab.errors import UserError, check_known, unknown_name
 from storm_lab.model import Cluster, Slot, StormVersion, Topology
 from storm_lab.model.checks import check_kinds
 
@@ -86,7 +86,7 @@ def check_node(name: str, world: PlannedWorld, entry: str) -> None:
 def check_topology(topology_id: str, world: PlannedWorld, entry: str) -> Topology:
     """Return the topology with that id; `UserError` if the run has none."""
     known = {topology.id: topology for topology in world.topologies}
-    check_known("topology", topology_id, known, "the run", field=f"{entry}.topology")
+    check_known("topology", topology_id, list(known), "the run", field=f"{entry}.topology")
     return known[topology_id]
 
 
@@ -125,8 +125,10 @@ def _fault(name: str, parameters: Mapping[str, Any], entry: str) -> Fault:
     check_known("fault", name, _KINDS, "the emulator", field=entry)
     kind: Any = _KINDS[name]
     items = {item.name: item.default for item in fields(kind)}
-    for parameter in parameters:
-        check_known("parameter", parameter, items, f"fault {name!r}", field=f"{entry}.{parameter}")
+    for parameter, value in parameters.items():
+        if parameter not in items:
+            unknown = unknown_name("parameter", parameter, items, f"fault {name!r}")
+            raise UserError(unknown.message, field=f"{entry}.{parameter}", value=value, remedy=unknown.remedy)
     for parameter, default in items.items():
         if default is MISSING and parameter not in parameters:
             message = f"fault {name!r} needs this parameter"
