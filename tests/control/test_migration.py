@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pytest
+
 from storm_lab.emulator.control.clock import SECOND
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults import FaultPlan
@@ -62,6 +64,21 @@ def test_a_smooth_hand_over_kills_old_workers_late_so_that_no_executor_is_ever_a
         assert control.plane.now().absences(executor) == []
     assert plane.running() == set(control.nimbus.present.slots)
     assert len(plane.alive) == 3
+
+
+@pytest.mark.parametrize("after_s", [5.0, 13.0, 19.0])
+def test_an_assignment_taken_back_during_a_hand_over_is_handed_over_too(after_s: float) -> None:
+    control, plane = _running(Smooth())
+    before = control.nimbus.present
+    _rotate(control)
+    run_to(control, 100 + after_s)
+    assert control.nimbus.install(before, "and back")
+    run_to(control, 200)
+    assert all(control.plane.now().absences(executor) == [] for executor in before.slots)
+    assert len(plane.alive) == 3
+    assert all(plane.active.values())
+    for view in plane.views.values():
+        assert {executor: plane.slots[worker] for executor, worker in view.items()} == before.slots
 
 
 def test_new_spouts_of_a_smooth_hand_over_stay_inactive_for_ten_seconds() -> None:
