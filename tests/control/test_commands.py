@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from storm_lab.emulator.control.clock import SECOND
+from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.faults import FaultPlan, PlannedWorld
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
@@ -35,6 +36,15 @@ def _played(*rows: Row, **settings: Any) -> Played:
     return play(spec(faults=_plan(*rows), **settings))
 
 
+def _commanded(seconds: float, *rows: Row) -> ControlPlane:
+    """A chain submitted at 0 and played up to a time, with a plan, on a fake data plane."""
+    control, _ = build()
+    control.nimbus.submit(chain())
+    _plan(*rows).start(control)
+    run_to(control, seconds)
+    return control
+
+
 def _rate(played: Played, start_s: float, end_s: float) -> float:
     emitted = played.rows.table("roots")["emit_ns"] / SECOND
     return float(emitted.between(start_s, end_s).sum()) / (end_s - start_s)
@@ -59,10 +69,7 @@ def test_a_killed_topology_stops_emitting_waits_and_frees_its_slots() -> None:
 
 
 def test_the_wait_of_a_kill_is_the_message_timeout_unless_given() -> None:
-    control, _ = build()
-    control.nimbus.submit(chain())
-    _plan({"fault": "kill-topology", "at_s": 50, "topology": "chain"}).start(control)
-    run_to(control, 100)
+    control = _commanded(100, {"fault": "kill-topology", "at_s": 50, "topology": "chain"})
     assert seconds_of(control, "remove") == [80.0]
     assert control.nimbus.topologies == {}
 
@@ -195,37 +202,31 @@ def test_a_rebalance_without_a_number_keeps_the_number_of_workers() -> None:
 
 
 def test_a_kill_cancels_a_waiting_rebalance() -> None:
-    control, _ = build()
-    control.nimbus.submit(chain())
-    _plan(
+    control = _commanded(
+        130,
         {"fault": "rebalance-topology", "at_s": 50, "topology": "chain", "workers": 1},
         {"fault": "kill-topology", "at_s": 60, "topology": "chain", "wait_s": 40},
-    ).start(control)
-    run_to(control, 130)
+    )
     assert seconds_of(control, "assign") == [0.0]
     assert seconds_of(control, "remove") == [100.0]
 
 
 def test_a_waiting_kill_starts_its_wait_again_when_nimbus_is_back_from_a_failure() -> None:
-    control, _ = build()
-    control.nimbus.submit(chain())
-    _plan(
+    control = _commanded(
+        100,
         {"fault": "kill-topology", "at_s": 50, "topology": "chain", "wait_s": 10},
         {"fault": "kill-nimbus", "at_s": 55},
         {"fault": "revive-nimbus", "at_s": 70},
-    ).start(control)
-    run_to(control, 100)
+    )
     assert seconds_of(control, "remove") == [80.0]
 
 
 def test_a_command_that_does_not_fit_the_status_is_refused_in_the_log() -> None:
-    control, _ = build()
-    control.nimbus.submit(chain())
-    _plan(
+    control = _commanded(
+        100,
         {"fault": "rebalance-topology", "at_s": 50, "topology": "chain", "wait_s": 20},
         {"fault": "deactivate-topology", "at_s": 60, "topology": "chain"},
-    ).start(control)
-    run_to(control, 100)
+    )
     assert control.log.lines("refuse-deactivate") == [
         "60.000 nimbus refuse-deactivate chain (it is rebalancing)"
     ]

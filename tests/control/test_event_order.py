@@ -14,7 +14,6 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.migration.tstorm import Smooth
-from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.model import Assignment, Cluster, Slot, executors_of
 from storm_lab.model.version import V0_9_7
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
@@ -22,7 +21,7 @@ from storm_lab.monitoring.pending_tuner import PendingTuning
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.schedulers.papers.tstorm import TStormScheduler
 from tests.control.real_world import TOPOLOGY, Played, play, spec
-from tests.control.world import build, chain, run_to, running
+from tests.control.world import build, chain, run_to
 
 TABLES = ("roots", "executions", "traffic", "cpu", "counts", "placements", "control")
 METHODS: tuple[MigrationMethod, ...] = (Restart(), Smooth(), NStorm(poll_s=2.0, kill_delay_s=2.0))
@@ -86,17 +85,6 @@ def test_a_given_placement_may_be_listed_in_any_order() -> None:
     first, other = play(run), play(replace(run, placement=turned))
     assert first.outcome.decisions == other.outcome.decisions
     _same(first, other)
-
-
-def test_supervisors_that_tick_at_the_same_instant_may_be_listed_in_any_order() -> None:
-    logs = []
-    for names in permutations(["node01", "node02", "node03"]):
-        phases = {name: Phases(0, 0, 0) for name in names}
-        control, _ = running(20, chain(), phases=phases)
-        control.nimbus.rebalance("chain", workers=2, wait_s=5.0, reason="test")
-        run_to(control, 60)
-        logs.append(control.log.lines())
-    assert all(log == logs[0] for log in logs)
 
 
 def test_topologies_that_share_no_slot_may_be_submitted_in_any_order() -> None:

@@ -19,7 +19,7 @@ from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.model import Assignment, Slot
 from storm_lab.model.version import V0_8_2
 from tests.control.fake_plane import FakePlane
-from tests.control.world import chain, executor_of, phases_at, run_to, running, seconds_of, swapped
+from tests.control.world import chain, executor_of, move, phases_at, run_to, running, seconds_of
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
@@ -30,13 +30,18 @@ def _running(method: MigrationMethod, **settings: Any) -> tuple[ControlPlane, Fa
 
 def _rotate(control: ControlPlane) -> None:
     """Install a schedule that moves every executor to the next worker."""
-    present = control.nimbus.present
-    slots = sorted(set(present.slots.values()))
+    present = control.nimbus.present.slots
+    slots = sorted(set(present.values()))
     after = {slot: slots[(i + 1) % len(slots)] for i, slot in enumerate(slots)}
-    moved = present
-    for executor, slot in present.slots.items():
-        moved = swapped(moved, executor, after[slot])
-    assert control.nimbus.install(moved, "moved by the test")
+    move(control, {executor: after[slot] for executor, slot in present.items()})
+
+
+def _move_from_first_to_second(control: ControlPlane) -> Slot:
+    """Move an executor from the first slot to the second one, and return the third."""
+    present = control.nimbus.present.slots
+    first, second, third = sorted(set(present.values()))
+    move(control, {next(e for e, slot in sorted(present.items()) if slot == first): second})
+    return third
 
 
 def test_restart_stops_an_executor_from_its_old_nodes_tick_to_its_new_workers_start() -> None:
@@ -104,12 +109,8 @@ def test_old_workers_send_to_old_workers_and_new_ones_to_new_ones() -> None:
 
 def test_an_unchanged_worker_serves_old_and_new_workers() -> None:
     control, plane = _running(Smooth())
-    present = control.nimbus.present
-    slots = sorted(set(present.slots.values()))
-    mover = next(e for e, s in sorted(present.slots.items()) if s == slots[0])
-    control.nimbus.install(swapped(present, mover, slots[1]), "moved by the test")
+    third = plane.slots.index(_move_from_first_to_second(control))
     run_to(control, 115)
-    third = next(w for w, slot in enumerate(plane.slots) if slot == slots[2])
     assert len(control.log.of("delay-kill")) == 2
     news = {w for w in plane.alive if w > 2}
     # Old and new workers reach the unchanged one, which sends to the new ones.
@@ -160,10 +161,7 @@ def test_rebalance_restarts_unchanged_workers_only_on_demand() -> None:
     killed = []
     for restart_all in (False, True):
         control, _ = _running(Rebalance(wait_s=1.0, restart_all=restart_all))
-        present = control.nimbus.present
-        slots = sorted(set(present.slots.values()))
-        mover = next(e for e, s in sorted(present.slots.items()) if s == slots[0])
-        control.nimbus.install(swapped(present, mover, slots[1]), "moved by the test")
+        _move_from_first_to_second(control)
         run_to(control, 150)
         killed.append(len(control.log.of("kill-worker")))
     assert killed == [2, 3]
@@ -241,7 +239,7 @@ def test_a_worker_whose_jvm_starts_during_a_hand_over_belongs_to_the_new_assignm
     before = control.nimbus.present
     moved = executor_of(control, "bolt", 0)
     elsewhere = next(s for s in before.nodes_used() if s not in ("node03", before.slots[moved].node))
-    control.nimbus.install(swapped(before, moved, Slot(elsewhere, 6700)), "moved by the test")
+    move(control, {moved: Slot(elsewhere, 6700)})
     run_to(control, 400)
     assert {process.assignment for process in control.fleet.processes} == {control.nimbus.current("chain")}
     assert all(process.spouts_on for process in control.fleet.processes)

@@ -22,11 +22,12 @@ from tests.control.world import (
     build,
     chain,
     executor_of,
+    move,
+    move_a_bolt,
     phases_at,
     run_to,
     running,
     seconds_of,
-    swapped,
 )
 
 
@@ -128,9 +129,7 @@ def test_a_waiting_rebalance_starts_its_wait_again_when_nimbus_is_back() -> None
 def test_later_rounds_keep_an_installed_schedule() -> None:
     control, _ = running(60, chain(workers=3))
     one = Slot("node02", 6702)
-    together = control.nimbus.present
-    for executor in together.slots:
-        together = swapped(together, executor, one)
+    together = Assignment(dict.fromkeys(control.nimbus.present.slots, one))
     assert control.nimbus.install(together, "by the test")
     run_to(control, 200)
     assert control.nimbus.present == together
@@ -147,9 +146,7 @@ def test_an_incomplete_schedule_is_refused_by_name() -> None:
 
 def test_executors_that_stay_keep_their_start_time() -> None:
     control, _ = running(60, chain(workers=3))
-    mover = executor_of(control, "bolt")
-    other = next(s for s in control.nimbus.present.slots.values() if s != control.nimbus.present.slots[mover])
-    control.nimbus.install(swapped(control.nimbus.present, mover, other), "by the test")
+    mover = move_a_bolt(control)
     stored = control.nimbus.current("chain")
     assert stored is not None
     assert {e for e, start in stored.start_ns.items() if start == ns(60)} == {mover}
@@ -244,7 +241,7 @@ def test_a_schedule_for_slots_of_another_topology_is_refused() -> None:
     run_to(control, 100)
     taken = control.nimbus.present.of_topology("two").slots.values()
     mine = control.nimbus.present.of_topology("chain")
-    clash = swapped(mine, executor_of(control, "bolt", 0), min(taken))
+    clash = mine.merged(Assignment({executor_of(control, "bolt"): min(taken)}))
     with pytest.raises(InvalidAssignmentError, match="belongs to topology 'two'"):
         control.nimbus.install(clash, "by the test")
 
@@ -253,9 +250,7 @@ def test_a_rebalance_does_not_write_slots_that_another_topology_got_meanwhile() 
     control, _ = running(60, chain(workers=2), migration=Rebalance(wait_s=30.0))
     free = Slot("node03", 6700)
     assert free not in control.nimbus.present.slots.values()
-    control.nimbus.install(
-        swapped(control.nimbus.present, executor_of(control, "bolt", 0), free), "by the test"
-    )
+    move(control, {executor_of(control, "bolt"): free})
     control.nimbus.submit(chain(topology_id="two"))
     assert free in control.nimbus.present.of_topology("two").slots.values()
     run_to(control, 200)

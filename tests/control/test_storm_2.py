@@ -19,28 +19,24 @@ from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.model.version import V2_8_8
-from tests.control.fake_plane import FakePlane
 from tests.control.real_world import play, spec
-from tests.control.world import build, chain, run_to, seconds_of
+from tests.control.world import build, chain, run_to, running, seconds_of
 
 SEEDS = range(40)
 
 
-def cluster_of_two(seed: int, times: ControlTimes | None = None) -> tuple[ControlPlane, FakePlane]:
-    return build(2, version=V2_8_8, seed=seed, times=times)
-
-
-def ready_after(control: ControlPlane, since_s: float) -> float:
-    """Seconds from ``since_s`` until the last worker that becomes ready later is ready."""
-    return max(t for t in seconds_of(control, "worker-ready") if t > since_s) - since_s
+def on_two_nodes(
+    seed: int, seconds: float, workers: int = 2, times: ControlTimes | None = None
+) -> ControlPlane:
+    """A chain submitted at 0 and played up to a time."""
+    topology = chain(workers=workers, executors=2)
+    return running(seconds, topology, 2, version=V2_8_8, seed=seed, times=times)[0]
 
 
 def test_a_submission_waits_for_nimbus_but_not_for_a_supervisors_timer() -> None:
     """Round 10.0 s, commit of a write 0.011 s, code 1 s, a slot's check within 1 s, JVM start 5 s."""
     for seed in (1, 2, 3):
-        control, _ = cluster_of_two(seed)
-        control.nimbus.submit(chain(workers=2, executors=2))
-        run_to(control, 30)
+        control = on_two_nodes(seed, 30)
         assert seconds_of(control, "take-assignment") == [11.011, 11.011]
         starts = seconds_of(control, "start-worker")
         assert all(11.011 <= t <= 12.011 for t in starts)
@@ -49,7 +45,7 @@ def test_a_submission_waits_for_nimbus_but_not_for_a_supervisors_timer() -> None
 
 def test_a_given_placement_is_assigned_in_the_next_round_of_nimbus() -> None:
     """The first round is at 10 s here. Real 2.8.3 with a given placement: 8.8 s later."""
-    control, _ = cluster_of_two(1)
+    control, _ = build(2, version=V2_8_8)
     topology = chain(workers=2, executors=2)
     away = Slot("node02", 6701)
     control.nimbus.submit(topology, Assignment.of((e, away) for e in executors_of(topology, V2_8_8)))
@@ -61,7 +57,7 @@ def test_a_given_placement_is_assigned_in_the_next_round_of_nimbus() -> None:
 
 
 def test_a_topology_that_is_killed_before_the_round_is_never_assigned() -> None:
-    control, _ = cluster_of_two(1)
+    control, _ = build(2, version=V2_8_8)
     topology = chain(workers=2, executors=2)
     slots = ((e, Slot("node02", 6701)) for e in executors_of(topology, V2_8_8))
     control.nimbus.submit(topology, Assignment.of(slots))
@@ -90,31 +86,22 @@ def test_the_first_tuple_comes_nine_to_twenty_seconds_after_the_submission() -> 
     assert max(waits) - min(waits) > 3.0
 
 
-def killed(seed: int, at_s: float = 60.0) -> tuple[ControlPlane, float]:
-    control, _ = cluster_of_two(seed)
-    control.nimbus.submit(chain(workers=2, executors=2))
-    run_to(control, at_s)
-    control.fleet.crash(control.fleet.processes[0], "test", "kill -9")
-    run_to(control, at_s + 20)
-    return control, at_s
-
-
 def test_a_dead_worker_is_replaced_at_its_slots_next_check_without_a_sleep() -> None:
     """Real: launched again 0.45, 1.6 and 2.5 s after kill -9; checks are 3 s apart."""
     waits = []
     for seed in SEEDS:
-        control, at_s = killed(seed)
-        (again,) = [t for t in seconds_of(control, "start-worker") if t > at_s]
-        waits.append(again - at_s)
+        control = on_two_nodes(seed, 60)
+        control.fleet.crash(control.fleet.processes[0], "test", "kill -9")
+        run_to(control, 80)
+        (again,) = [t for t in seconds_of(control, "start-worker") if t > 60]
+        waits.append(again - 60)
     assert all(0 <= wait <= 3 for wait in waits)
     assert mean(waits) == pytest.approx(1.5, abs=0.4)
 
 
 def replaced(seed: int, times: ControlTimes | None = None) -> tuple[float, float]:
     """Rebalance one worker to two: seconds from the command to the kill, and from that to the next launch."""
-    control, _ = cluster_of_two(seed, times)
-    control.nimbus.submit(chain(workers=1, executors=2))
-    run_to(control, 60)
+    control = on_two_nodes(seed, 60, workers=1, times=times)
     control.nimbus.rebalance("chain", workers=2, wait_s=0.0, reason="test")
     run_to(control, 90)
     (kill,) = seconds_of(control, "kill-worker")
@@ -142,9 +129,7 @@ def test_replacing_a_process_that_exits_at_once_takes_one_sleep() -> None:
 def test_a_slot_that_loses_its_assignment_is_cleared_by_the_fallback_sync() -> None:
     """Its supervisor is in no assignment, so it gets no message: sync in 10 s, check in 3. Real: 15.2 s."""
     for seed in range(10):
-        control, _ = cluster_of_two(seed)
-        control.nimbus.submit(chain(workers=2, executors=2))
-        run_to(control, 60)
+        control = on_two_nodes(seed, 60)
         control.nimbus.rebalance("chain", workers=1, wait_s=0.0, reason="test")
         run_to(control, 90)
         kills = seconds_of(control, "kill-worker")
@@ -154,9 +139,7 @@ def test_a_slot_that_loses_its_assignment_is_cleared_by_the_fallback_sync() -> N
 
 
 def test_heartbeats_bypass_zookeeper_but_statistics_are_written_to_it() -> None:
-    control, _ = cluster_of_two(1)
-    control.nimbus.submit(chain(workers=2, executors=2))
-    run_to(control, 200)
+    control = on_two_nodes(1, 200)
     assert control.zookeeper.written[Record.TASK_BEAT] == 0
     assert control.zookeeper.written[Record.STATISTICS] == 2 * 3
     assert control.nimbus.current("chain") is not None

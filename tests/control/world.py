@@ -72,7 +72,7 @@ def phases_at(sync_s: float, process_s: float = 0.0, beat_s: float = 0.0) -> Pha
 
 
 def build(
-    nodes: int = 3,
+    nodes: int | Cluster = 3,
     *,
     racks: int = 1,
     quota: float | None = None,
@@ -89,7 +89,7 @@ def build(
     """A control plane on a fake data plane, nothing submitted yet."""
     plane = FakePlane()
     control = ControlPlane(
-        cluster(nodes, racks, quota),
+        nodes if isinstance(nodes, Cluster) else cluster(nodes, racks, quota),
         version,
         plane,
         DefaultScheduler(),
@@ -135,9 +135,17 @@ def seconds_of(control: ControlPlane, action: str, actor: str = "") -> list[floa
     return [round(entry.time_ns / 1e9, 3) for entry in entries]
 
 
-def swapped(assignment: Assignment, executor: Executor, slot: Slot) -> Assignment:
-    """The same assignment with one executor in another slot."""
-    return assignment.merged(Assignment.of([(executor, slot)]))
+def move(control: ControlPlane, slots: Mapping[Executor, Slot]) -> None:
+    """Hand the present schedule to Nimbus with these executors in other slots."""
+    moved = control.nimbus.present.merged(Assignment(slots))
+    assert control.nimbus.install(moved, "moved by the test")
+
+
+def move_a_bolt(control: ControlPlane) -> Executor:
+    """Move a bolt to another worker, and return it."""
+    mover, slots = executor_of(control, "bolt"), control.nimbus.present.slots
+    move(control, {mover: next(slot for slot in slots.values() if slot != slots[mover])})
+    return mover
 
 
 def executor_of(
