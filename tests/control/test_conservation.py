@@ -27,7 +27,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import Assignment, StormVersion, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_0_0
 from tests.control.real_world import TOPOLOGY, Played, copies_of, play, spec
-from tests.control.world import disturbance
+from tests.control.world import disturbance, fault
 
 FAULTS_END_S = 50.0
 RUN_S = 170.0
@@ -82,8 +82,8 @@ def _plan(rng: random.Random) -> FaultPlan:
             during("kill-zookeeper", "revive-zookeeper"),
             during("cut-link", "restore-link", **link),
             [
-                {"fault": "delay-link", "at_s": at, **link, "extra_ms": round(rng.uniform(1, 8000), 1)},
-                {"fault": "restore-link", "at_s": back, **link},
+                fault("delay-link", at, **link, extra_ms=round(rng.uniform(1, 8000), 1)),
+                fault("restore-link", back, **link),
             ],
             during("kill-rack", "revive-rack", rack=rack),
             during("deactivate-topology", "activate-topology", topology="tree"),
@@ -94,8 +94,8 @@ def _plan(rng: random.Random) -> FaultPlan:
                 wait_s=round(rng.uniform(0, 10), 1),
             ),
             [
-                {"fault": "slow-node", "at_s": at, "node": node, "factor": round(rng.uniform(0.1, 0.9), 2)},
-                {"fault": "slow-node", "at_s": back, "node": node, "factor": 1.0},
+                fault("slow-node", at, node=node, factor=round(rng.uniform(0.1, 0.9), 2)),
+                fault("slow-node", back, node=node, factor=1.0),
             ],
         ]
         rows.extend(rng.choice(kinds))

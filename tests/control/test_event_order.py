@@ -21,15 +21,15 @@ from storm_lab.monitoring.pending_tuner import PendingTuning
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.schedulers.papers.tstorm import TStormScheduler
 from tests.control.real_world import TOPOLOGY, Played, play, spec
-from tests.control.world import build, chain, run_to
+from tests.control.world import build, chain, fault, run_to
 
 TABLES = ("roots", "executions", "traffic", "cpu", "counts", "placements", "control")
 METHODS: tuple[MigrationMethod, ...] = (Restart(), Smooth(), NStorm(poll_s=2.0, kill_delay_s=2.0))
 FAULTS = FaultPlan.of_rows(
     [
-        {"fault": "kill-worker", "at_s": 30, "node": "node02", "port": 6700},
-        {"fault": "kill-node", "at_s": 40, "node": "node03"},
-        {"fault": "revive-node", "at_s": 50, "node": "node03"},
+        fault("kill-worker", 30, node="node02", port=6700),
+        fault("kill-node", 40, node="node03"),
+        fault("revive-node", 50, node="node03"),
     ]
 )
 PLACEMENT = Assignment.of(

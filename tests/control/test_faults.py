@@ -20,7 +20,7 @@ from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_8_2
 from tests.control import real_world
 from tests.control.fake_plane import FakePlane
-from tests.control.world import build, chain, cluster, disturbance, run_to, seconds_of
+from tests.control.world import build, chain, cluster, disturbance, fault, run_to, seconds_of
 
 
 def _world(duration_s: float = 600.0) -> PlannedWorld:
@@ -38,55 +38,57 @@ def _play(rows: list[dict[str, object]], seconds: float = 600.0) -> tuple[Contro
 
 
 BAD = [
-    ([{"fault": "kill-node", "at_s": 10, "node": "node99"}], r"faults\[0\]\.node = 'node99'.*no such node"),
-    ([{"fault": "kill-node", "at_s": 600, "node": "node01"}], r"faults\[0\]\.at_s = 600.*outside the run"),
-    ([{"fault": "kill-node", "at_s": -1, "node": "node01"}], r"faults\[0\]\.at_s = -1"),
-    ([{"fault": "kill-node", "at_s": "soon", "node": "node01"}], r"faults\[0\]\.at_s = 'soon'"),
-    ([{"fault": "revive-node", "at_s": 10, "node": "node01"}], r"faults\[0\]\.node = 'node01'.*is alive"),
+    ([fault("kill-node", 10, node="node99")], r"faults\[0\]\.node = 'node99'.*no such node"),
+    ([fault("kill-node", 600, node="node01")], r"faults\[0\]\.at_s = 600.*outside the run"),
+    ([fault("kill-node", -1, node="node01")], r"faults\[0\]\.at_s = -1"),
+    ([fault("kill-node", "soon", node="node01")], r"faults\[0\]\.at_s = 'soon'"),
+    ([fault("revive-node", 10, node="node01")], r"faults\[0\]\.node = 'node01'.*is alive"),
     (
-        [
-            {"fault": "revive-node", "at_s": 20, "node": "node01"},
-            {"fault": "kill-node", "at_s": 30, "node": "node01"},
-        ],
+        [fault("revive-node", 20, node="node01"), fault("kill-node", 30, node="node01")],
         r"faults\[0\].*is alive at that time",
     ),
     (
-        [
-            {"fault": "kill-node", "at_s": 20, "node": "node01"},
-            {"fault": "kill-node", "at_s": 30, "node": "node01"},
-        ],
+        [fault("kill-node", 20, node="node01"), fault("kill-node", 30, node="node01")],
         r"faults\[1\].*down already",
     ),
-    ([{"fault": "kill-rack", "at_s": 10, "rack": "r7"}], r"faults\[0\]\.rack = 'r7'.*there are: r0, r1"),
-    ([{"fault": "revive-rack", "at_s": 10, "rack": "r1"}], r"faults\[0\]\.rack.*is alive"),
-    ([{"fault": "kill-worker", "at_s": 10, "node": "node01", "port": 1}], r"faults\[0\]\.port = 1.*6700"),
-    ([{"fault": "revive-worker", "at_s": 10, "node": "node01", "port": 6700}], r"no earlier entry kills"),
-    ([{"fault": "kill-executor", "at_s": 10, "topology": "x", "task": 1}], r"faults\[0\]\.topology = 'x'"),
-    ([{"fault": "kill-executor", "at_s": 10, "topology": "chain", "task": 99}], r"faults\[0\]\.task = 99"),
-    ([{"fault": "revive-nimbus", "at_s": 10}], r"faults\[0\]: Nimbus is up already"),
-    (
-        [{"fault": "kill-zookeeper", "at_s": 1}, {"fault": "kill-zookeeper", "at_s": 2}],
-        r"faults\[1\]: ZooKeeper is down already",
-    ),
-    ([{"fault": "slow-node", "at_s": 1, "node": "node01", "factor": 0}], r"faults\[0\]\.factor = 0"),
-    ([{"fault": "cut-link", "at_s": 1, "node_a": "node01", "node_b": "node01"}], r"faults\[0\]\.node_b"),
-    (
-        [{"fault": "restore-link", "at_s": 1, "node_a": "node01", "node_b": "node02"}],
-        r"faults\[0\]\.node_b.*undisturbed",
-    ),
-    (
-        [{"fault": "delay-link", "at_s": 1, "node_a": "node01", "node_b": "node02", "extra_ms": 0}],
-        r"faults\[0\]\.extra_ms = 0",
-    ),
-    ([{"fault": "set-load", "at_s": 1, "topology": "chain", "spout": "bolt", "rate_per_s": 1}], r"\.spout"),
-    ([{"fault": "explode", "at_s": 1}], r"faults\[0\] = 'explode'.*no such fault"),
+    ([fault("kill-rack", 10, rack="r7")], r"faults\[0\]\.rack = 'r7'.*there are: r0, r1"),
+    ([fault("revive-rack", 10, rack="r1")], r"faults\[0\]\.rack.*is alive"),
+    ([fault("kill-worker", 10, node="node01", port=1)], r"faults\[0\]\.port = 1.*6700"),
+    ([fault("revive-worker", 10, node="node01", port=6700)], r"no earlier entry kills"),
+    ([fault("kill-executor", 10, topology="x", task=1)], r"faults\[0\]\.topology = 'x'"),
+    ([fault("kill-executor", 10, topology="chain", task=99)], r"faults\[0\]\.task = 99"),
+    ([fault("revive-nimbus", 10)], r"faults\[0\]: Nimbus is up already"),
+    ([fault("kill-zookeeper", 1), fault("kill-zookeeper", 2)], r"faults\[1\]: ZooKeeper is down already"),
+    ([fault("slow-node", 1, node="node01", factor=0)], r"faults\[0\]\.factor = 0"),
+    ([fault("cut-link", 1, node_a="node01", node_b="node01")], r"faults\[0\]\.node_b"),
+    ([fault("restore-link", 1, node_a="node01", node_b="node02")], r"faults\[0\]\.node_b.*undisturbed"),
+    ([fault("delay-link", 1, node_a="node01", node_b="node02", extra_ms=0)], r"faults\[0\]\.extra_ms = 0"),
+    ([fault("set-load", 1, topology="chain", spout="bolt", rate_per_s=1)], r"\.spout"),
+    ([fault("explode", 1)], r"faults\[0\] = 'explode'.*no such fault"),
     ([{"at_s": 1}], r"faults\[0\]\.fault.*names no fault"),
-    ([{"fault": "kill-node", "at_s": 1}], r"faults\[0\]\.node.*needs this parameter"),
+    ([fault("kill-node", 1)], r"faults\[0\]\.node.*needs this parameter"),
+    ([fault("kill-node", 1, node="node01", why=3)], r"faults\[0\]\.why = 3: .*no such param"),
+    ([fault("kill-topology", 1, topology=["x"])], r"faults\[0\]\.topology = \['x'\]"),
+    ([fault("kill-topology", 5, topology="chai")], r"faults\[0\]\.topology = 'chai'"),
     (
-        [{"fault": "kill-node", "at_s": 1, "node": "node01", "why": 3}],
-        r"faults\[0\]\.why = 3: .*no such param",
+        [fault("kill-topology", 5, topology="chain"), fault("activate-topology", 6, topology="chain")],
+        r"faults\[1\]\.topology = 'chain': the topology has been killed",
     ),
-    ([{"fault": "kill-topology", "at_s": 1, "topology": ["x"]}], r"faults\[0\]\.topology = \['x'\]"),
+    ([fault("activate-topology", 5, topology="chain")], "the topology is active"),
+    (
+        [
+            fault("deactivate-topology", 5, topology="chain"),
+            fault("deactivate-topology", 6, topology="chain"),
+        ],
+        r"faults\[1\].*inactive already",
+    ),
+    (
+        [fault("kill-nimbus", 5), fault("rebalance-topology", 6, topology="chain")],
+        r"faults\[1\].*Nimbus is down",
+    ),
+    ([fault("rebalance-topology", 6, topology="chain", workers=0)], r"faults\[0\]\.workers = 0"),
+    ([fault("rebalance-topology", 6, topology="chain", wait_s=-1)], r"faults\[0\]\.wait_s = -1"),
+    ([fault("kill-topology", 6, topology="chain", wait_s=float("nan"))], r"faults\[0\]\.wait_s = nan"),
 ]
 
 
@@ -99,12 +101,7 @@ def test_an_invalid_plan_is_refused_with_the_name_of_the_entry(
 
 
 def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
-    control, plane = _play(
-        [
-            {"fault": "kill-node", "at_s": 200, "node": "node02"},
-            {"fault": "revive-node", "at_s": 210, "node": "node02"},
-        ]
-    )
+    control, plane = _play([fault("kill-node", 200, node="node02"), fault("revive-node", 210, node="node02")])
     # The node is back before its failure is noticed, so its supervisor restarts its workers.
     assert len(control.log.of("assign")) == 1
     assert plane.running() == set(control.nimbus.present.slots)
@@ -118,7 +115,7 @@ def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
 def test_peers_notice_the_end_of_a_worker_but_not_of_its_node(failing: str, peers_die: bool) -> None:
     """In 0.9.2 a worker whose connection breaks gives up after 28 s. Live, none did when a node was lost."""
     place = {"node": "node02"} | ({"port": 6700} if failing == "kill-worker" else {})
-    faults = FaultPlan.of_rows([{"fault": failing, "at_s": 30, **place}])
+    faults = FaultPlan.of_rows([fault(failing, 30, **place)])
     version = StormVersion((0, 9, 2))
     patient = replace(timers_of(version), worker_timeout_s=60.0, task_timeout_s=60.0)
     play = real_world.spec(faults=faults, version=version, timers=patient, duration_s=65.0)
@@ -128,7 +125,7 @@ def test_peers_notice_the_end_of_a_worker_but_not_of_its_node(failing: str, peer
 
 
 def test_what_is_sent_to_a_failed_node_is_lost_until_peers_refresh_their_connections() -> None:
-    control, plane = _play([{"fault": "kill-node", "at_s": 200, "node": "node02"}], 201.0)
+    control, plane = _play([fault("kill-node", 200, node="node02")], 201.0)
     lost = {worker for worker, slot in enumerate(plane.slots) if slot.node == "node02"}
     assert all(lost & set(view.values()) for view in plane.views.values())
     run_to(control, 600)
@@ -136,13 +133,13 @@ def test_what_is_sent_to_a_failed_node_is_lost_until_peers_refresh_their_connect
 
 
 def test_executors_of_a_failed_rack_move_to_the_other_rack() -> None:
-    control, plane = _play([{"fault": "kill-rack", "at_s": 200, "rack": "r0"}])
+    control, plane = _play([fault("kill-rack", 200, rack="r0")])
     assert control.nimbus.present.nodes_used() == ("node02", "node04")
     assert plane.running() == set(control.nimbus.present.slots)
 
 
 def test_an_executor_that_dies_takes_its_worker_with_it() -> None:
-    control, plane = _play([{"fault": "kill-executor", "at_s": 200, "topology": "chain", "task": 3}], 201.0)
+    control, plane = _play([fault("kill-executor", 200, topology="chain", task=3)], 201.0)
     (crash,) = control.log.of("worker-crash")
     assert crash.reason == "an exception escaped from an executor's thread"
     assert all(3 not in executor.tasks for executor in plane.running())
@@ -153,11 +150,9 @@ def test_a_killed_worker_is_back_sooner_when_revived() -> None:
     for revive in (False, True):
         first, _ = _play([], 100.0)
         slot = first.fleet.processes[0].slot
-        rows: list[dict[str, object]] = [
-            {"fault": "kill-worker", "at_s": 200, "node": slot.node, "port": slot.port}
-        ]
+        rows: list[dict[str, object]] = [fault("kill-worker", 200, node=slot.node, port=slot.port)]
         if revive:
-            rows.append({"fault": "revive-worker", "at_s": 203, "node": slot.node, "port": slot.port})
+            rows.append(fault("revive-worker", 203, node=slot.node, port=slot.port))
         control, _ = _play(rows, 300.0)
         ready.append(seconds_of(control, "worker-ready")[-1])
     assert ready[1] == 208.0
@@ -167,11 +162,11 @@ def test_a_killed_worker_is_back_sooner_when_revived() -> None:
 def test_faults_of_machines_links_and_sources_reach_the_data_plane() -> None:
     _, plane = _play(
         [
-            {"fault": "slow-node", "at_s": 10, "node": "node01", "factor": 0.5},
-            {"fault": "cut-link", "at_s": 11, "node_a": "node01", "node_b": "node02"},
-            {"fault": "restore-link", "at_s": 12, "node_a": "node02", "node_b": "node01"},
-            {"fault": "delay-link", "at_s": 13, "node_a": "node03", "node_b": "node02", "extra_ms": 2.5},
-            {"fault": "set-load", "at_s": 14, "topology": "chain", "spout": "spout", "rate_per_s": 500.0},
+            fault("slow-node", 10, node="node01", factor=0.5),
+            fault("cut-link", 11, node_a="node01", node_b="node02"),
+            fault("restore-link", 12, node_a="node02", node_b="node01"),
+            fault("delay-link", 13, node_a="node03", node_b="node02", extra_ms=2.5),
+            fault("set-load", 14, topology="chain", spout="spout", rate_per_s=500.0),
         ],
         20.0,
     )
@@ -186,12 +181,7 @@ def test_faults_of_machines_links_and_sources_reach_the_data_plane() -> None:
 
 def test_simultaneous_faults_strike_in_the_order_of_the_plan() -> None:
     control, _ = _play(
-        [
-            {"fault": "kill-nimbus", "at_s": 100},
-            {"fault": "revive-nimbus", "at_s": 100},
-            {"fault": "kill-nimbus", "at_s": 100},
-        ],
-        101.0,
+        [fault("kill-nimbus", 100), fault("revive-nimbus", 100), fault("kill-nimbus", 100)], 101.0
     )
     assert [e.action for e in control.log.entries if e.actor == "fault"] == [
         "kill-nimbus",
@@ -222,10 +212,10 @@ class _Flood(Fault):
 
 
 def test_a_new_fault_is_one_class_that_is_found_by_its_name() -> None:
-    control, _ = _play([{"fault": "flood-test-fault", "at_s": 200, "height": 2}])
+    control, _ = _play([fault("flood-test-fault", 200, height=2)])
     assert control.nimbus.present.nodes_used() == ("node03", "node04")
     with pytest.raises(UserError, match=r"faults\[0\]\.height = 9"):
-        FaultPlan.of_rows([{"fault": "flood-test-fault", "at_s": 1, "height": 9}]).check(_world())
+        FaultPlan.of_rows([fault("flood-test-fault", 1, height=9)]).check(_world())
 
 
 def random_plan(rng: random.Random, world: PlannedWorld, most: int = 6) -> FaultPlan:
@@ -293,7 +283,7 @@ def test_a_thousand_random_plans_all_recover() -> None:
 
 
 def test_a_rate_for_a_source_without_one_is_refused() -> None:
-    rows = [{"fault": "set-load", "at_s": 1, "topology": "chain", "spout": "spout", "rate_per_s": 1.0}]
+    rows = [fault("set-load", 1, topology="chain", spout="spout", rate_per_s=1.0)]
     FaultPlan.of_rows(rows).check(_world())
     with pytest.raises(UserError, match=r"faults\[0\]\.spout = 'spout': its source has no rate"):
         FaultPlan.of_rows(rows).check(replace(_world(), unrated=frozenset({("chain", "spout")})))
@@ -301,7 +291,7 @@ def test_a_rate_for_a_source_without_one_is_refused() -> None:
 
 def test_more_links_than_a_run_can_disturb_are_refused() -> None:
     names = [f"node{i:02}" for i in range(1, 25)]
-    rows = [{"fault": "cut-link", "at_s": 1, "node_a": a, "node_b": b} for a, b in combinations(names, 2)]
+    rows = [fault("cut-link", 1, node_a=a, node_b=b) for a, b in combinations(names, 2)]
     world = PlannedWorld(cluster(24), (chain(workers=4),), V0_8_2, 100.0)
     FaultPlan.of_rows(rows[:MOST_LINKS]).check(world)
     with pytest.raises(UserError, match=rf"faults\[{MOST_LINKS}\]\.node_b.*{MOST_LINKS} links"):

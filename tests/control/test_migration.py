@@ -19,7 +19,7 @@ from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.model import Assignment, Slot
 from storm_lab.model.version import V0_8_2
 from tests.control.fake_plane import FakePlane
-from tests.control.world import chain, executor_of, move, phases_at, run_to, running, seconds_of
+from tests.control.world import chain, executor_of, fault, move, phases_at, run_to, running, seconds_of
 
 PHASES = {"node01": phases_at(2.0, 0.5), "node02": phases_at(4.0, 0.5), "node03": phases_at(9.0, 0.5)}
 
@@ -232,8 +232,7 @@ def test_the_log_shows_every_step_of_a_smooth_hand_over() -> None:
 
 def test_a_worker_whose_jvm_starts_during_a_hand_over_belongs_to_the_new_assignment_too() -> None:
     control, _ = _running(Smooth())
-    _strike(control, {"fault": "kill-node", "at_s": 110, "node": "node03"})
-    _strike(control, {"fault": "revive-node", "at_s": 115, "node": "node03"})
+    _strike(control, fault("kill-node", 110, node="node03"), fault("revive-node", 115, node="node03"))
     # Its JVM takes 5 s, and the assignment changes elsewhere meanwhile.
     run_to(control, 118)
     before = control.nimbus.present
@@ -248,8 +247,8 @@ def test_a_worker_whose_jvm_starts_during_a_hand_over_belongs_to_the_new_assignm
 def test_a_failure_after_a_hand_over_is_handled_as_in_storm() -> None:
     control, _ = _running(Smooth())
     _rotate(control)
-    _strike(control, {"fault": "kill-worker", "at_s": 500, "node": "node03", "port": 6700})
-    _strike(control, {"fault": "revive-worker", "at_s": 501, "node": "node03", "port": 6700})
+    place = {"node": "node03", "port": 6700}
+    _strike(control, fault("kill-worker", 500, **place), fault("revive-worker", 501, **place))
     run_to(control, 520)
     successor = max(control.fleet.processes, key=lambda process: process.id)
     assert successor.slot == Slot("node03", 6700)
@@ -265,5 +264,5 @@ def test_a_round_during_the_wait_of_a_rebalance_keeps_the_number_of_workers() ->
     assert seconds_of(control, "assign") == [0.0, 85.0]
 
 
-def _strike(control: ControlPlane, fault: Mapping[str, object]) -> None:
-    FaultPlan.of_rows([fault]).start(control)
+def _strike(control: ControlPlane, *rows: Mapping[str, object]) -> None:
+    FaultPlan.of_rows(rows).start(control)

@@ -22,6 +22,7 @@ from tests.control.world import (
     build,
     chain,
     executor_of,
+    fault,
     move,
     move_a_bolt,
     phases_at,
@@ -227,9 +228,7 @@ def test_a_rebalance_is_refused_while_another_waits() -> None:
 def test_nimbus_hears_no_heartbeats_while_it_is_down() -> None:
     control, _ = build(3)
     control.nimbus.submit(chain())
-    FaultPlan.of_rows([{"fault": "kill-nimbus", "at_s": 5}, {"fault": "revive-nimbus", "at_s": 40}]).start(
-        control
-    )
+    FaultPlan.of_rows([fault("kill-nimbus", 5), fault("revive-nimbus", 40)]).start(control)
     run_to(control, 60)
     (heard,) = seconds_of(control, "running")
     assert heard > 40.0

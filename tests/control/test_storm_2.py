@@ -20,7 +20,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.model.version import V2_8_8
 from tests.control.real_world import play, spec
-from tests.control.world import build, chain, run_to, running, seconds_of
+from tests.control.world import build, chain, fault, run_to, running, seconds_of
 
 SEEDS = range(40)
 
@@ -153,7 +153,7 @@ def test_tuples_sent_to_a_worker_during_its_restart_are_lost(seed: int) -> None:
     On a core of 2 GHz the start of both JVMs takes 8.0 s, after 3 s at most.
     """
     port = 6700
-    faults = FaultPlan.of_rows([{"fault": "kill-worker", "at_s": 60.0, "node": "node02", "port": port}])
+    faults = FaultPlan.of_rows([fault("kill-worker", 60.0, node="node02", port=port)])
     base = spec(version=V2_8_8, duration_s=90.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
     run = bolt_apart(base)
     played = play(replace(run, faults=faults))
@@ -186,7 +186,7 @@ def silence_of_a_rebalance(seed: int) -> float:
     base = spec(version=V2_8_8, duration_s=80.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
     topology = base.topologies[0].topology
     one = Assignment.of((e, Slot("node01", 6700)) for e in executors_of(topology, V2_8_8))
-    order = {"fault": "rebalance-topology", "at_s": 60.0, "topology": "tree", "workers": 2, "wait_s": 0.0}
+    order = fault("rebalance-topology", 60.0, topology="tree", workers=2, wait_s=0.0)
     played = play(replace(base, placement=one, faults=FaultPlan.of_rows([order])))
     lost = sum(
         int(str(value))

@@ -13,6 +13,7 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_0_0
 from tests.control.real_world import Played, copies_of, play, spec
+from tests.control.world import fault
 
 VERSIONS = (V0_8_2, V0_9_7, V1_0_0, V2_0_0)
 TRAVEL_NS = ns(0.1)
@@ -44,9 +45,7 @@ def test_on_undisturbed_links_a_root_is_acked_if_and_only_if_its_tree_was_execut
     version: StormVersion, seed: int
 ) -> None:
     # The source stops at 50 s, so that nothing is in progress at the end.
-    faults = FaultPlan.of_rows(
-        [{"fault": "set-load", "at_s": 50, "topology": "tree", "spout": "lines", "rate_per_s": 0}]
-    )
+    faults = FaultPlan.of_rows([fault("set-load", 50, topology="tree", spout="lines", rate_per_s=0)])
     played = play(spec(duration_s=100.0, version=version, seed=seed, rate_per_s=40.0, faults=faults))
     roots = _trees(played)
     acked = roots["outcome"] == "acked"
@@ -64,7 +63,7 @@ def test_on_slow_links_a_root_is_acked_if_and_only_if_its_acks_came_before_the_t
     version: StormVersion, extra_s: float
 ) -> None:
     rows: list[dict[str, object]] = [
-        {"fault": "delay-link", "at_s": 1, "node_a": a, "node_b": b, "extra_ms": 1000 * extra_s}
+        fault("delay-link", 1, node_a=a, node_b=b, extra_ms=1000 * extra_s)
         for a, b in combinations([f"node{i + 1:02}" for i in range(4)], 2)
     ]
     played = play(spec(duration_s=90.0, version=version, faults=FaultPlan.of_rows(rows), rate_per_s=20.0))

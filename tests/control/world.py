@@ -121,12 +121,16 @@ def running(
     return control, plane
 
 
+def fault(name: str, at_s: object, **fields: object) -> dict[str, object]:
+    """A row of a fault plan."""
+    return {"fault": name, "at_s": at_s, **fields}
+
+
 def disturbance(
-    at_s: float, back_s: float, fault: str, undone_by: str = "", **fields: object
+    at_s: float, back_s: float, name: str, undone_by: str = "", **fields: object
 ) -> list[dict[str, object]]:
     """Rows of a fault plan: a fault, and what undoes it later, if anything does."""
-    names = {fault: at_s, undone_by: back_s} if undone_by else {fault: at_s}
-    return [{"fault": name, "at_s": time_s, **fields} for name, time_s in names.items()]
+    return [fault(name, at_s, **fields)] + [fault(undone_by, back_s, **fields)] * bool(undone_by)
 
 
 def seconds_of(control: ControlPlane, action: str, actor: str = "") -> list[float]:
