@@ -333,5 +333,5 @@ class Nimbus:
     def start(self) -> None:
         """Bring Nimbus back; it has forgotten all heartbeats, and delayed commands wait from scratch."""
         self.up = True
-        self._liveness.forget()
+        self._liveness = Liveness(self._control.zookeeper, self._control.timers)
         self._delays.start()

@@ -26,10 +26,6 @@ class Liveness:
         # The last reported time, and when Nimbus first saw it.
         self._seen: dict[Executor, tuple[int | None, int]] = {}
 
-    def forget(self) -> None:
-        """Forget all heartbeats, as after a restart of Nimbus."""
-        self._seen.clear()
-
     def nodes(self, now_ns: int) -> frozenset[str]:
         """Return the nodes whose supervisor has a session: it pings ZooKeeper, or did so recently."""
         oldest = now_ns - ns(self._timers.supervisor_timeout_s)

@@ -143,7 +143,7 @@ class ZooKeeper:
         """Writes to the disk so far, without those of others."""
         self._watchers: dict[Record, list[Callable[[str], None]]] = {}
         self._numbers = count()
-        self._held_writes: list[tuple[int, str, Record, str, Callable[[], object]]] = []
+        self._held_writes: list[tuple[int, Callable[[], object]]] = []
 
     def watch(self, record: Record, callback: Callable[[str], None]) -> None:
         """Call back with the key (topology or node) whenever a record of this kind has changed."""
@@ -156,15 +156,26 @@ class ZooKeeper:
         written when it is back; heartbeats would be stale by then and are dropped.
         """
         number = next(self._numbers)
+
+        def hold() -> None:
+            if record not in _HEARTBEATS:
+                self._held_writes.append((number, partial(self.write, actor, record, key, apply)))
+
+        def commit() -> None:
+            if self.up:
+                self.apply_now(record, key, apply)
+            else:
+                # ZooKeeper went down with the write in its queue.
+                hold()
+
         if not self.up:
-            self._hold(number, actor, record, key, apply)
+            hold()
             return 0
         if record in _HEARTBEATS and self._plan.heartbeat_daemons:
             committed = self._clock.now_ns
         else:
             committed = self.server.enqueue(self._clock.now_ns)
             self.written[record] += 1
-        commit = partial(self._commit, number, actor, record, key, apply)
         self._clock.at(committed, Rank.COORDINATION, f"zookeeper:{actor}", commit)
         return committed - self._clock.now_ns
 
@@ -173,17 +184,6 @@ class ZooKeeper:
         apply()
         for callback in self._watchers.get(record, ()):
             callback(key)
-
-    def _hold(self, number: int, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
-        if record not in _HEARTBEATS:
-            self._held_writes.append((number, actor, record, key, apply))
-
-    def _commit(self, number: int, actor: str, record: Record, key: str, apply: Callable[[], object]) -> None:
-        if self.up:
-            self.apply_now(record, key, apply)
-        else:
-            # ZooKeeper went down with the write in its queue.
-            self._hold(number, actor, record, key, apply)
 
     def stop(self) -> None:
         """Take ZooKeeper down; its records survive on disk."""
@@ -194,5 +194,5 @@ class ZooKeeper:
         self.up = True
         held_writes, self._held_writes = self._held_writes, []
         # In the order in which they were written; one that was in the queue is older than those held at once.
-        for _, actor, record, key, apply in sorted(held_writes, key=lambda held: held[0]):
-            self.write(actor, record, key, apply)
+        for _, write_again in sorted(held_writes, key=lambda held: held[0]):
+            write_again()
