@@ -146,15 +146,9 @@ def test_an_executor_that_dies_takes_its_worker_with_it() -> None:
 
 
 def test_a_killed_worker_is_back_sooner_when_revived() -> None:
-    ready = []
-    for revive in (False, True):
-        first, _ = _play([], 100.0)
-        slot = first.fleet.processes[0].slot
-        rows: list[dict[str, object]] = [fault("kill-worker", 200, node=slot.node, port=slot.port)]
-        if revive:
-            rows.append(fault("revive-worker", 203, node=slot.node, port=slot.port))
-        control, _ = _play(rows, 300.0)
-        ready.append(seconds_of(control, "worker-ready")[-1])
+    place = {"node": "node01", "port": 6700}
+    kill, revive = fault("kill-worker", 200, **place), fault("revive-worker", 203, **place)
+    ready = [seconds_of(_play(rows, 300.0)[0], "worker-ready")[-1] for rows in ([kill], [kill, revive])]
     assert ready[1] == 208.0
     assert ready[0] >= 230.0
 

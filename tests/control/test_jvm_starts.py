@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import Plane
 from storm_lab.model import Node
 from storm_lab.model.version import V0_9_7, V0_10_0, V2_8_8
-from tests.control.world import SAME_STARTS, chain, running, seconds_of
+from tests.control.world import SAME_STARTS, chain, running
 
 SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
 """7 s of CPU on the tests' nodes, whose clock is the reference clock."""
@@ -92,17 +93,20 @@ def test_jvms_without_cpu_to_spend_take_the_same_time_whatever_else_starts():
     assert set(ready_times([0.0] * 9, cores=1, cpu_s=0.0).values()) == {5.0}
 
 
+def starts_took(workers: int, nodes: int = 1, **settings: Any) -> dict[str, float]:
+    """Seconds from launch to readiness of a topology's workers on 2.8.8, by slot."""
+    topology = chain(workers=workers, executors=3)
+    control, _ = running(60, topology, nodes, version=V2_8_8, **settings)
+    launched = {entry.subject: entry.time_ns for entry in control.log.of("start-worker")}
+    return {e.subject: (e.time_ns - launched[e.subject]) / 1e9 for e in control.log.of("worker-ready")}
+
+
 def test_workers_on_other_nodes_do_not_slow_a_start_down():
     """Two nodes of 0.7 cores: one starts two workers in about 20 s, the other one worker in 10 s.
 
     Slots check their assignments at times of their own, so the two workers do not start at once.
     """
-    control, _ = running(
-        60, chain(workers=3, executors=3), 2, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN
-    )
-    starts = {e.subject: e.time_ns / 1e9 for e in control.log.of("start-worker")}
-    ready = {e.subject: e.time_ns / 1e9 for e in control.log.of("worker-ready")}
-    took = {slot: ready[slot] - at for slot, at in starts.items()}
+    took = starts_took(3, 2, quota=0.7, times=ControlTimes(), cost=SEVEN)
     nodes = [slot.split(":")[0] for slot in took]
     assert sorted(nodes.count(node) for node in nodes) == [1, 2, 2]
     for seconds, node in zip(took.values(), nodes, strict=True):
@@ -111,24 +115,13 @@ def test_workers_on_other_nodes_do_not_slow_a_start_down():
 
 def test_a_node_with_a_cpu_quota_starts_jvms_within_that_quota():
     """7 s of CPU take 10 s on 0.7 of a core. Real 0.9.2 with 0.88: 7.9 and 9.5 s, where 8 are due."""
-    control, _ = running(
-        60, chain(workers=1, executors=3), 1, version=V2_8_8, quota=0.7, times=ControlTimes(), cost=SEVEN
-    )
-    starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
-    assert ready == pytest.approx([at + 10.0 for at in starts], abs=CLOSE_S)
+    took = starts_took(1, quota=0.7, times=ControlTimes(), cost=SEVEN)
+    assert list(took.values()) == pytest.approx([10.0], abs=CLOSE_S)
 
 
 def test_the_switch_gives_every_worker_the_same_start_time():
-    control, _ = running(
-        60,
-        chain(workers=3, executors=3),
-        1,
-        version=V2_8_8,
-        times=ControlTimes(jvm_start_s=LEAST_S),
-        cost=SAME_STARTS,
-    )
-    starts, ready = seconds_of(control, "start-worker"), seconds_of(control, "worker-ready")
-    assert ready == pytest.approx([at + LEAST_S for at in starts], abs=0.0011)
+    took = starts_took(3, times=ControlTimes(jvm_start_s=LEAST_S), cost=SAME_STARTS)
+    assert list(took.values()) == pytest.approx([LEAST_S] * 3, abs=1e-6)
 
 
 def test_a_start_takes_less_cpu_on_a_faster_core():
