@@ -110,6 +110,8 @@ class Attempts:
     def __init__(self, back_off: BackOff, since_ns: int, seed: str, before: int = 0) -> None:
         self.made = before + 1
         """Number of the client's attempts up to the one that :meth:`due_ns` returned last."""
+        self.given_up = False
+        """Whether the client has closed, so that the next message ends its worker (0.9.0 to 0.9.3)."""
         self._back_off, self._since_ns, self._seed, self._before = back_off, since_ns, seed, before
         self._due_ns = since_ns
         self._waits = self._drawn_waits()

@@ -213,6 +213,23 @@ def test_a_sender_up_to_0_9_2_that_runs_out_of_attempts_stops_its_worker(patch: 
     assert _death_of_a_sender(patch, 1) == deaths[0]
 
 
+def test_a_worker_of_0_9_2_that_has_given_up_ends_at_its_first_message() -> None:
+    """Its peer is back after it has given up, and does not wait for it to send."""
+    version = StormVersion((0, 9, 2))
+    timers = replace(timers_of(version), task_timeout_s=60.0)
+    control, plane = running(100, chain(workers=2, executors=2), 2, version=version, timers=timers)
+    sender, receiver = control.fleet.processes
+    control.fleet.crash(receiver, "test", "kill -9")
+    run_to(control, 145)
+    assert sender.running
+    (peer,) = (process for process in control.fleet.processes if process is not sender)
+    assert peer.spouts_on
+    assert peer.id not in plane.views[sender.id].values()
+    plane.waiting.add(sender.id)
+    run_to(control, 145.2)
+    assert not sender.running
+
+
 @pytest.mark.parametrize(("version", "again"), [(V0_9_7, False), (V0_10_0, True)], ids=str)
 def test_a_client_up_to_0_9_7_that_has_given_up_does_not_connect_again(
     version: StormVersion, again: bool

@@ -162,6 +162,9 @@ class Connections:
         """After the last attempt, end the worker at its first message for the slot (0.9.0 to 0.9.3)."""
         if not process.running or process.attempts.get(slot) is not attempts:
             return
+        if not attempts.given_up:
+            attempts.given_up = True
+            self._schedule_update(process)
         if self._control.plane.now().has_parked(process.id):
             self._control.fleet.crash(process, "netty", "gave up connecting: Async loop died")
         else:
@@ -198,10 +201,13 @@ class Connections:
             for process in self._running[topology_id]:
                 # Bolts of a worker that is still connecting would hold what they receive. While that is so
                 # for this worker or a peer, its spouts stay off.
-                ends = (process, *process.links.values())
-                if all(end.assignment is not None and not end.attempts for end in ends):
+                if not any(self._still_connects(end) for end in (process, *process.links.values())):
                     process.connections_ready = True
                 self.update_spouts(process)
+
+    @staticmethod
+    def _still_connects(process: WorkerProcess) -> bool:
+        return process.assignment is None or not all(each.given_up for each in process.attempts.values())
 
     @staticmethod
     def _reachable(
