@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -21,7 +21,7 @@ from storm_lab.model.version import V0_9_7
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.buffer import Coded
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
+from storm_lab.workloads.usercode import Cost, Emit, SteadyBolt, SteadySpout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
 
 LINES = 5000
@@ -33,30 +33,22 @@ def copies_of(line: int) -> int:
     return line % 4
 
 
-class _Lines(Spout):
-    def records(self) -> Iterator[tuple[object, ...]]:
-        for line in range(LINES):
-            yield (line,)
-
-    def cost(self, record: tuple[object, ...]) -> Cost:
-        return Cost(20.0)
-
-
-class _Fan(Bolt):
+class _Fan(SteadyBolt):
     def execute(self, values: Values, emit: Emit) -> None:
         for copy in range(copies_of(int(str(values[0])))):
             emit(copy)
 
-    def cost(self, values: Values) -> Cost:
-        return Cost(100.0)
 
-
-class _Sink(Bolt):
+class _Sink(SteadyBolt):
     def execute(self, values: Values, emit: Emit) -> None:
         pass
 
-    def cost(self, values: Values) -> Cost:
-        return Cost(200.0)
+
+CODE = {
+    "lines": SteadySpout(Cost(20.0), [(line,) for line in range(LINES)]),
+    "fan": _Fan(Cost(100.0)),
+    "sink": _Sink(Cost(200.0)),
+}
 
 
 TOPOLOGY = Topology(
@@ -85,7 +77,7 @@ BRISK: dict[str, Any] = {
 @cache
 def trace(version: StormVersion) -> WorkloadTrace:
     """Trace of what the user code does with every line."""
-    return build_trace(TOPOLOGY, {"lines": _Lines(), "fan": _Fan(), "sink": _Sink()}, version)
+    return build_trace(TOPOLOGY, CODE, version)
 
 
 class Rows:

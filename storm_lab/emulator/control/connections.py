@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.control.clock import Rank, ns
@@ -100,11 +100,10 @@ class Connections:
             return
         process.assignment = assignment
         wanted = assignment.workers
-        process.links = {slot: peer for slot, peer in process.links.items() if slot in wanted}
-        process.attempts = {slot: made for slot, made in process.attempts.items() if slot in wanted}
-        process.attempts_before = {
-            slot: made for slot, made in process.attempts_before.items() if slot in wanted
-        }
+        by_slot: tuple[dict[Slot, Any], ...] = (process.links, process.attempts, process.attempts_before)
+        for known in by_slot:
+            for slot in known.keys() - wanted.keys():
+                del known[slot]
         for slot in wanted:
             if slot not in process.attempts:
                 self._connect(process, slot)

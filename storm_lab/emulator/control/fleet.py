@@ -167,11 +167,8 @@ class Fleet:
     def _watch_heaps(self) -> None:
         """Note which workers have a heap full of queued tuples: they only collect garbage and fall silent.
 
-        On live Storm 0.9.2 with ``-Xmx64m`` a receiver of a flood without acks gave its last heartbeat 15 s
-        after its start, and its supervisor killed it 31 s later as timed out. Its sender, whose heap was full
-        too, ended with ``OutOfMemoryError`` (GC overhead limit exceeded) within the same seconds. Which of
-        the two comes first matters little up to 1.x, where supervisors check heartbeats only, so the emulator
-        plays only the silence.
+        On live Storm 0.9.2 others end with ``OutOfMemoryError``, which is not played: up to 1.x supervisors
+        check heartbeats only.
         """
         control = self._control
         full = control.plane.now().full_heaps()
