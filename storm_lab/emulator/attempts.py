@@ -66,10 +66,15 @@ class BackOff:
         if version < V0_9_0:
             yield from repeat(ZEROMQ_MS + rng.randrange(ZEROMQ_MS))
         elif version < V0_9_2:
-            yield from (self._doubling_ms(retry, rng) for retry in range(1, retries + 1))
+            for retry in range(1, retries + 1):
+                # Java's int overflows. Thread.sleep refuses a negative wait, and nothing tries again.
+                wait = (self._doubled_ms(retry, rng) + (1 << 31)) % (1 << 32) - (1 << 31)
+                if wait < 0:
+                    return
+                yield min(self.max_wait_ms, wait)
             yield 0
         elif version < V0_9_3:
-            yield from (self._doubling_ms(retry, rng) for retry in range(retries + 1))
+            yield from (min(self.max_wait_ms, self._doubled_ms(n, rng)) for n in range(retries + 1))
         elif version < V0_9_4:
             yield from (self._rising_ms(retry, rng) for retry in range(retries + 1))
         elif version < V0_9_6:
@@ -80,9 +85,9 @@ class BackOff:
             # The timer's first tick after the wait; the attempt before was made on a tick, too.
             yield from ((self._rising_ms(retry, rng) // TICK_MS + 1) * TICK_MS for retry in numbers)
 
-    def _doubling_ms(self, retry: int, rng: random.Random) -> int:
-        """``Client.getSleepTimeMs`` of 0.9.0 to 0.9.2."""
-        return min(self.max_wait_ms, self.min_wait_ms * max(1, rng.randrange(1 << retry)))
+    def _doubled_ms(self, retry: int, rng: random.Random) -> int:
+        """``Client.getSleepTimeMs`` of 0.9.0 to 0.9.2, without the upper limit."""
+        return self.min_wait_ms * max(1, rng.randrange(1 << retry))
 
     def _rising_ms(self, retry: int, rng: random.Random) -> int:
         """``StormBoundedExponentialBackoffRetry.getSleepTimeMs``: first exponential, then linear."""
@@ -132,8 +137,10 @@ class Attempts:
         return None if self._wait_ms is None else self._due_ns
 
     def give_up_ns(self) -> int | None:
-        """Return when the client gives up, which is after the wait that follows its last attempt, if ever."""
+        """Return when the client closes, which is after the wait that follows its last attempt, if ever."""
         version = self._back_off.version
         if version < V0_9_0 or version >= V0_10_0:
             return None
-        return self._since_ns + sum(self._drawn_waits()) * NS_PER_MS
+        waits = list(self._drawn_waits())
+        stuck = version < V0_9_2 and 0 not in waits
+        return None if stuck else self._since_ns + sum(waits) * NS_PER_MS

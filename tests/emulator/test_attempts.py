@@ -38,7 +38,8 @@ class Greatest(random.Random):
     [
         # 100 ms times the greater of 1 and a number below 2 ** retry, at most 1000 ms; from retry 1 or 0 on.
         (V0_9_0, Least(), [100, 100, 100], 30 + 1),
-        (V0_9_0, Greatest(), [100, 300, 700, 1000, 1000], 30 + 1),
+        # 100 x (2 ** 25 - 1) is negative as a Java int, which ends the attempts.
+        (V0_9_0, Greatest(), [100, 300, 700, 1000, 1000], 24),
         (V0_9_2, Least(), [100, 100, 100], 31),
         (V0_9_2, Greatest(), [100, 100, 300, 700, 1000, 1000], 31),
         # 100 + 2 ** retry + a number below that, up to retry 7; from 8 on 356 and 2 ms more each time.
@@ -104,6 +105,13 @@ def test_attempts_come_at_the_sums_of_the_waits_until_the_client_gives_up() -> N
     assert attempts.made == 3
     assert attempts.give_up_ns() in {5200 * MS + 100 * times * MS for times in (1, 2, 3)}
     assert attempts.due_ns(5200 * MS + 1) is None
+
+
+def test_a_client_of_0_9_1_mostly_gets_stuck_before_it_gives_up() -> None:
+    back_off = BackOff.of(StormVersion((0, 9, 1)), {})
+    ends = [Attempts(back_off, 0, str(seed)).give_up_ns() for seed in range(200)]
+    assert 0 < sum(end is not None for end in ends) < 40
+    assert Attempts(back_off, 0, "1").due_ns(31_000 * MS) is None
 
 
 def test_from_0_9_6_on_earlier_attempts_of_a_client_count() -> None:
