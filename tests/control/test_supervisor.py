@@ -11,10 +11,11 @@ from storm_lab.emulator.control.clock import ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.times import ControlTimes, timers_of
-from storm_lab.emulator.control.worker import WorkerState
+from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7, V0_10_0, V1_0_6, V2_8_8
+from tests.control.fake_plane import FakePlane
 from tests.control.world import (
     build,
     chain,
@@ -186,14 +187,30 @@ def test_the_order_of_nodes_does_not_matter_even_if_all_supervisors_tick_at_once
     assert len(logs[0]) > 20
 
 
+def _lost_peer(
+    version: StormVersion, retries: int, seed: int = 1
+) -> tuple[ControlPlane, FakePlane, WorkerProcess]:
+    """Two workers, of which the second dies at 100 s and is started again after 31 s; returns the first."""
+    control, plane = running(
+        100,
+        chain(workers=2, executors=2),
+        2,
+        version=version,
+        timers=replace(timers_of(version), task_timeout_s=60.0),
+        phases={f"node0{i}": phases_at(9.0, 2.5) for i in (1, 2)},
+        settings={"storm.messaging.netty.max_retries": retries},
+        seed=seed,
+    )
+    sender, receiver = control.fleet.processes
+    assert receiver.id in plane.views[sender.id].values()
+    control.fleet.crash(receiver, "test", "kill -9")
+    return control, plane, sender
+
+
 def _death_of_a_sender(patch: int, retries: int, seed: int) -> float:
     """Seconds from the loss of its only peer to a sender's death, on 0.9.``patch``."""
-    version, settings = StormVersion((0, 9, patch)), {"storm.messaging.netty.max_retries": retries}
-    two = chain(workers=2, executors=2)
-    control, plane = running(100, two, 2, version=version, seed=seed, settings=settings)
-    sender, receiver = control.fleet.processes
+    control, plane, sender = _lost_peer(StormVersion((0, 9, patch)), retries, seed)
     plane.waiting.add(sender.id)
-    control.fleet.crash(receiver, "test", "kill -9")
     run_to(control, 170)
     assert sender.ended_ns is not None
     again = [entry for entry in control.log.of("start-worker") if entry.subject == str(sender.slot)]
@@ -217,11 +234,7 @@ def test_a_sender_up_to_0_9_2_that_runs_out_of_attempts_stops_its_worker(
 
 def test_a_worker_of_0_9_2_that_has_given_up_ends_at_its_first_message() -> None:
     """Its peer is back after it has given up, and does not wait for it to send."""
-    version = StormVersion((0, 9, 2))
-    timers = replace(timers_of(version), task_timeout_s=60.0)
-    control, plane = running(100, chain(workers=2, executors=2), 2, version=version, timers=timers)
-    sender, receiver = control.fleet.processes
-    control.fleet.crash(receiver, "test", "kill -9")
+    control, plane, sender = _lost_peer(StormVersion((0, 9, 2)), 30)
     run_to(control, 145)
     assert sender.running
     (peer,) = (process for process in control.fleet.processes if process is not sender)
@@ -237,18 +250,10 @@ def test_a_client_up_to_0_9_7_that_has_given_up_does_not_connect_again(
     version: StormVersion, again: bool
 ) -> None:
     """With one retry it makes three attempts in its life, within a second; the peer is back after 30 s."""
-    settings = {"storm.messaging.netty.max_retries": 1}
-    two = chain(workers=2, executors=2)
-    timers = replace(timers_of(version), task_timeout_s=60.0)
-    together = {f"node0{i}": phases_at(9.0, 2.5) for i in (1, 2)}
-    control, plane = running(100, two, 2, version=version, phases=together, timers=timers, settings=settings)
-    sender, receiver = control.fleet.processes
-    assert set(plane.views[sender.id].values()) == {0, 1}
-    control.fleet.crash(receiver, "test", "kill -9")
+    control, plane, sender = _lost_peer(version, 1)
     run_to(control, 150)
     (peer,) = (process for process in control.fleet.processes if process is not sender)
     assert peer.running
-    assert peer.slot == receiver.slot
     assert (peer.id in plane.views[sender.id].values()) is again
 
 
