@@ -183,14 +183,6 @@ def test_a_command_without_a_wait_is_carried_out_when_the_timer_of_nimbus_wakes(
     assert least_s <= max(waits) <= most_s
 
 
-def test_a_rebalance_changes_the_number_of_workers() -> None:
-    played = _played(fault("rebalance-topology", 30, topology="tree", workers=2, wait_s=5), duration_s=80.0)
-    assert len(set(played.outcome.final.slots.values())) == 2
-    assigned = [d for d in played.outcome.decisions if d.action == "assign"]
-    assert [d.time_ns / SECOND for d in assigned] == [0.0, 35.0]
-    assert _rate(played, 60, 79) == pytest.approx(10, abs=1)
-
-
 def test_a_rebalance_without_a_number_keeps_the_number_of_workers() -> None:
     played = _played(fault("rebalance-topology", 30, topology="tree", wait_s=5), duration_s=60.0)
     assert len(set(played.outcome.final.slots.values())) == 4
