@@ -147,8 +147,8 @@ TIMERS: Mapping[str, tuple[str, Setting]] = {
 }
 """Periods and time-outs of the daemons and workers, each with the timer that it sets."""
 
-TIMERS_2 = {"supervisor.monitor.frequency.secs": "slot_running_s"}
-"""Keys that set another timer in 2.x: there, a slot checks on its running worker."""
+TIMERS_OF_SLOTS = {"supervisor.monitor.frequency.secs": "slot_running_s"}
+"""Keys that set another timer from 1.0.3 on: there, a slot checks on its running worker."""
 
 OF_CLUSTER: Mapping[str, Setting] = {
     # The connections between workers.

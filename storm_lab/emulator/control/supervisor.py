@@ -5,8 +5,8 @@ downloads the code of topologies new to the node, and stores what should run her
 the workers that are not valid and starts one in each slot without one; while a launched worker has not given
 its first heartbeat it waits, for at most ``worker_start_timeout_s``. The timers only queue both cycles for
 threads of their own (supervisor.clj), so their work makes no timer drift: on real 0.9.7 a sync came every
-10.001 s (20 turns), a heartbeat every 5.010 s. In 2.x each slot has a state machine of its own instead, and
-Nimbus pushes assignments.
+10.001 s (20 turns), a heartbeat every 5.010 s. From 1.0.3 on each slot has a state machine of its own instead
+of the process sync, and in 2.x Nimbus pushes assignments.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Supervisor:
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
         every = partial(control.clock.every, rank=Rank.SUPERVISOR, actor=self.actor)
         every(ns(timers.assignment_sync_s), action=self.sync_assignments, first_ns=phases.assignment_sync_ns)
-        # Empty before 2.x.
+        # Empty before 1.0.3.
         slots = node.slots if timers.slot_running_s > 0 else ()
         self._machines = {slot: SlotMachine(control, self, slot) for slot in slots}
         if not self._machines:
@@ -161,7 +161,7 @@ class Supervisor:
         """Return the process's state as the supervisor sees it."""
         now = self._control.clock.now_ns
         beat = process.last_heartbeat_ns(now, self._beat_period_ns)
-        if process.ended_ns is not None and self._control.timers.crash_seen_at_once:
+        if process.ended_ns is not None and self._machines:
             return WorkerState.TIMED_OUT
         if beat is None:
             late = now - process.launched_ns >= self._start_timeout_ns
@@ -177,8 +177,7 @@ class Supervisor:
         if not self.up or self._machines:
             return
         states = [(process, self.state_of(process)) for process in self.processes]
-        starting = any(state is WorkerState.NOT_STARTED for _, state in states)
-        self._sync_waits = self._control.timers.start_blocks_sync and starting
+        self._sync_waits = any(state is WorkerState.NOT_STARTED for _, state in states)
         if self._sync_waits:
             return
         occupied: set[Slot] = set()
@@ -255,13 +254,13 @@ class Supervisor:
 
 
 class SlotMachine:
-    """The state machine of one slot in 2.x (``org.apache.storm.daemon.supervisor.Slot``, as in 2.8.3).
+    """The state machine of one slot from 1.0.3 on (``daemon.supervisor.Slot``, read in 1.0.3, 1.2.4 and 2.8.3).
 
     It polls its worker every ``slot_running_s`` while the worker runs, and every ``slot_idle_s`` while it
     starts or there is none. A worker that should go gets a terminate signal, and the slot sleeps
     ``worker_shutdown_s``. If the process still exists then, it is killed by force, and the slot sleeps as
-    long again. A process that died by itself is replaced at the poll that finds it dead, without a sleep. The
-    first poll comes at a random time within ``slot_idle_s``.
+    long again. A process that died by itself is replaced at the poll that finds it dead, in 1.x after one
+    sleep. The first poll comes at a random time within ``slot_idle_s``.
     """
 
     def __init__(self, control: ControlPlane, supervisor: Supervisor, slot: Slot) -> None:
@@ -299,9 +298,14 @@ class SlotMachine:
             return self._idle_ns
         alive = process.ended_ns is None
         self._control.migration.retire(supervisor, process, state.value)
-        if process.leaving or not alive:
+        timers, times = self._control.timers, self._control.times
+        sleep_ns = ns(timers.worker_shutdown_s)
+        if process.leaving or not (alive or timers.sleeps_after_crash):
             return self._act()
-        # The worker's shutdown hook halts it after the same time, so it usually still exists.
-        times, sleep_ns = self._control.times, ns(self._control.timers.worker_shutdown_s)
-        gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
+        if not alive:
+            return sleep_ns
+        gone_s = timers.worker_halt_s
+        if gone_s is None:
+            # The worker's shutdown hook halts it after the time of the sleep, so it usually still exists then.
+            gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
         return sleep_ns * (1 if ns(gone_s) <= sleep_ns else 2)

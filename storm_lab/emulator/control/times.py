@@ -10,9 +10,9 @@ from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
 from storm_lab.model.checks import check_number
 from storm_lab.model.constant import constant
-from storm_lab.model.settings import TIMERS, TIMERS_2, SettingValue, number_of
+from storm_lab.model.settings import TIMERS, TIMERS_OF_SLOTS, SettingValue, number_of
 from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
-from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V1_0_3, V2_0_0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +88,15 @@ class Timers:
         supervisor_timeout_s: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
             version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the
             round 32 s after a node's loss leaves the node out).
-        crash_seen_at_once, start_blocks_sync: the difference between 2.x's state machine per slot and the
-            single loop of earlier supervisors.
         rebalance_wait_s: None means the topology's message timeout.
         timer_sleep_s: longest sleep of the timers of Nimbus and workers, which notice a command or a watch
             only when they wake. None: until their next round or refresh (``timer.clj`` up to 0.9).
-        slot_running_s, slot_idle_s: 2.x, polling intervals of a slot while its worker runs and otherwise;
-            ``slot_running_s`` 0 means one loop for all slots, every ``process_sync_s``.
+        slot_running_s, slot_idle_s: from 1.0.3, polling intervals of a slot while its worker runs and
+            otherwise; ``slot_running_s`` 0 means one loop for all slots, every ``process_sync_s``.
+        worker_halt_s: 1.0.3 to 1.x, time from the terminate signal until a worker's shutdown hook halts it
+            (``Utils.addShutdownHookWithForceKillIn1Sec``); None: drawn from ``ControlTimes.worker_exit_*``.
+        sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a process
+            that died by itself (``Slot.killAndRelaunchContainer``).
         pushes_assignments: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
         heartbeats_by_thrift: 2.x, workers' liveness goes directly to Nimbus, and statistics to ZooKeeper
             every ``statistics_s`` (0 = none).
@@ -122,13 +124,13 @@ class Timers:
     rebalance_wait_s: float | None = None
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
-    crash_seen_at_once: bool = False
-    start_blocks_sync: bool = True
     schedules_at_submit: bool = True
     spouts_wait_for_connections: bool = True
     heartbeat_by_sender: bool = False
     slot_running_s: float = 0.0
     slot_idle_s: float = 1.0
+    worker_halt_s: float | None = None
+    sleeps_after_crash: bool = False
     statistics_s: float = 0.0
     pushes_assignments: bool = False
     heartbeats_by_thrift: bool = False
@@ -155,7 +157,7 @@ _MAY_BE_ZERO = {
 def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})) -> Timers:
     """Return the timers of a Storm version: its defaults, except where ``settings`` gives other values."""
     given = {
-        TIMERS_2.get(key, timer) if version >= V2_0_0 else timer: number_of(settings, key, 0.0)
+        TIMERS_OF_SLOTS.get(key, timer) if version >= V1_0_3 else timer: number_of(settings, key, 0.0)
         for key, (timer, _) in TIMERS.items()
         if key in settings
     }
@@ -164,7 +166,6 @@ def timers_of(version: StormVersion, settings: Mapping[str, SettingValue] = Mapp
 
 def _defaults(version: StormVersion) -> Timers:
     if version >= V2_0_0:
-        # With one state machine per slot, the exit of a process is seen at the next poll.
         return Timers(
             slot_running_s=3.0,
             worker_shutdown_s=3.0,
@@ -173,8 +174,15 @@ def _defaults(version: StormVersion) -> Timers:
             heartbeats_by_thrift=True,
             task_heartbeat_s=1.0,
             statistics_s=60.0,
-            crash_seen_at_once=True,
-            start_blocks_sync=False,
+            schedules_at_submit=False,
+        )
+    if version >= V1_0_3:
+        return Timers(
+            slot_running_s=3.0,
+            worker_shutdown_s=3.0,
+            worker_halt_s=1.0,
+            sleeps_after_crash=True,
+            timer_sleep_s=1.0,
             schedules_at_submit=False,
         )
     if version >= V1_0_0:
