@@ -130,6 +130,12 @@ class Parameter:
         return UserError(what, field=f"parameter {self.name}", value=value, remedy=f"give a {allowed}")
 
 
+def number_text(number: int | float) -> str:
+    """Short text of a number that no other number has, for names."""
+    short = f"{number:g}"
+    return short if isinstance(number, float) and float(short) == number else repr(number)
+
+
 def seed_parameter(doc: str, default: tuple[int, ...] = (1, 2, 3, 4, 5)) -> Parameter:
     """The parameter ``seeds`` of an experiment."""
     return Parameter("seeds", default, doc, within=(0, 2**31 - 1))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.experiments.measurement import Basis, Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue
+from storm_lab.experiments.parameter import Parameter, Parameters, ParameterValue, number_text
 from storm_lab.experiments.readings import Measure, Tables, under_reading
 
 TRIALS = Parameter(
@@ -77,8 +77,8 @@ def tried(
     for value in dict.fromkeys(parameters.numbers(listed or f"{name}_tried")):
         if also or value != usual:
             changes = {**(also or {}), name: int(value) if isinstance(usual, int) else value}
-            names = (trial_name.format(f"{value:g}"), label.format(f"{value:g}"))
-            own = tuple(claims)
+            shown, own = number_text(value), tuple(claims)
+            names = trial_name.format(shown), label.format(shown)
             found.append(Trial(*names, changes, only, own, chosen_on=own, requested=True))
     return tuple(found)
 

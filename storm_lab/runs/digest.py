@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.parameter import ParameterValue
+from storm_lab.experiments.parameter import ParameterValue, number_text
 from storm_lab.identity.closure import own_code
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.facts import installed_version
@@ -46,14 +46,8 @@ def identity_of(spec: RunSpec) -> RunIdentity:
 def scalar(value: ParameterValue) -> Scalar:
     """Convert a parameter value to one JSON scalar; lists become text."""
     if isinstance(value, tuple):
-        return ",".join(map(_number_text, value))
+        return ",".join(map(number_text, value))
     return value
-
-
-def _number_text(number: int | float) -> str:
-    """Return a short text that no other number has."""
-    short = f"{number:g}"
-    return short if isinstance(number, float) and float(short) == number else repr(number)
 
 
 @cache

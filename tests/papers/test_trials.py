@@ -50,6 +50,11 @@ def test_values_that_are_tried_keep_the_type_of_the_parameter() -> None:
     assert isinstance(trial.changes["cores"], int)
 
 
+def test_values_that_differ_in_the_eighth_digit_have_trials_of_their_own() -> None:
+    found = tried(GIVEN.changed(rate_tried=(1.8, 1.8000001)), "rate", "r{}", "{} lines/s")
+    assert [trial.name for trial in found] == ["r1.8", "r1.8000001"]
+
+
 def test_values_are_tried_with_what_else_a_trial_changes_the_usual_value_among_them() -> None:
     found = tried(GIVEN, "cores", "c{}", "{} cores", claims=("one",), also={"rate": 2.0})
     assert [(trial.name, dict(trial.changes)) for trial in found] == [

@@ -57,6 +57,15 @@ def test_storm_runs_once_per_seed_and_tstorm_once_per_gamma_too() -> None:
     assert specs[-1].parameters.number("gamma") == 1.8
 
 
+def test_gammas_that_differ_in_the_eighth_digit_have_runs_of_their_own() -> None:
+    given = {"gammas": [1.8, 1.8000001], "seeds": [1], "trials": False}
+    gammas = {
+        spec.variant: spec.parameters.get("gamma") for spec in WORD_COUNT.runs(WORD_COUNT.checked(given))
+    }
+    assert gammas["tstorm-g1.8"] == 1.8
+    assert gammas["tstorm-g1.8000001"] == 1.8000001
+
+
 def test_only_counterfactual_runs_of_storm_leave_out_the_costs_of_further_processes() -> None:
     specs = {spec.variant: spec for spec in WORD_COUNT.runs(DEFAULTS)}
     spared = {v: s.parameters["spared"] for v, s in specs.items() if "spared" in s.parameters}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, number_text
 from storm_lab.experiments.readings import Samples, Tables, measurement, quotients, value_of
 from storm_lab.papers.mfstorm import grid_readings as readings
 from storm_lab.papers.mfstorm.grid import COMMON, EXCLAIM_US, SPLIT_US, cells, variant
@@ -86,7 +86,7 @@ def measure(tables: Tables, parameters: Parameters) -> tuple[Measurement, ...]:
 
 def tried_prefix(sleep_ms: float) -> str:
     """Prefix of the names of the runs with another sleep."""
-    return f"sleep{sleep_ms:g}-"
+    return f"sleep{number_text(sleep_ms)}-"
 
 
 def tried(tables: Tables, sleeps_ms: Sequence[float], seed: int) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.experiments.experiment import MOST_SEEDS, RunSpec, Settling
-from storm_lab.experiments.parameter import Parameters, ParameterValue
+from storm_lab.experiments.parameter import Parameters, ParameterValue, number_text
 from storm_lab.experiments.trial import Trial, under_trials, variant_of
 from storm_lab.monitoring.random_moves import RandomMoves
 from storm_lab.papers.nstorm.testbed import (
@@ -72,11 +72,11 @@ class Setting:
     def variant(self) -> str:
         """Name of the setting's runs, usable as a file name."""
         if self.method == REBALANCE:
-            return f"storm-wait{self.wait_s:g}-m{self.moved}"
+            return f"storm-wait{number_text(self.wait_s)}-m{self.moved}"
         if self.method == RESTART:
             return f"storm-star-m{self.moved}"
-        name = f"nstorm-plus{self.kill_delay_s:g}" if self.kill_delay_s else "nstorm"
-        return f"{name}-{self.sync_s:g}-{self.poll_s:g}-m{self.moved}"
+        name = f"nstorm-plus{number_text(self.kill_delay_s)}" if self.kill_delay_s else "nstorm"
+        return f"{name}-{number_text(self.sync_s)}-{number_text(self.poll_s)}-m{self.moved}"
 
     @property
     def values(self) -> dict[str, ParameterValue]:
@@ -250,4 +250,4 @@ def settling(
 
 def trial_tag(name: str, value: float) -> str:
     """Suffix of the variants of a trial: ``poll_ms`` 30 gives ``-poll30``."""
-    return f"-{name.partition('_')[0]}{value:g}"
+    return f"-{name.partition('_')[0]}{number_text(value)}"

@@ -17,7 +17,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, number_text
 from storm_lab.experiments.readings import Samples, Tables, changes, measurement, of_run, per_seed
 from storm_lab.papers.tstorm import word_count
 from storm_lab.papers.tstorm.blade_runs import on_blades
@@ -74,7 +74,7 @@ def runs(parameters: Parameters) -> tuple[RunSpec, ...]:
         *((name, usual, first) for name in (VARIANT_NO_DISPATCHER, *VARIANTS_NO_DELAY)),
         (VARIANT_DISPATCHER_COSTED, usual.changed(dispatch_us=main), seeds),
         *(
-            (f"{VARIANT_DISPATCHER_COSTED}-{cost:g}us", usual.changed(dispatch_us=cost), first)
+            (f"{VARIANT_DISPATCHER_COSTED}-{number_text(cost)}us", usual.changed(dispatch_us=cost), first)
             for cost in dict.fromkeys(parameters.numbers("dispatch_us_tried"))
             if cost != main
         ),

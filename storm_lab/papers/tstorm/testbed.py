@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.experiments.online_scheduling import PARAMETERS
-from storm_lab.experiments.parameter import Parameter, Parameters
+from storm_lab.experiments.parameter import Parameter, Parameters, number_text
 from storm_lab.model.cluster import Cluster
 from storm_lab.model.machines import TSTORM_V, TSTORM_V_CORES, numbered
 from storm_lab.model.version import V0_8_2
@@ -19,7 +19,7 @@ STORM = "storm-default"
 
 def tstorm_variant(gamma: float) -> str:
     """Variant of T-Storm's runs with this gamma."""
-    return f"tstorm-g{gamma:g}"
+    return f"tstorm-g{number_text(gamma)}"
 
 
 SECTION_V_NODES = 10

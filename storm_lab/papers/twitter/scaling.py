@@ -14,7 +14,7 @@ import pandas as pd
 
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
-from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
+from storm_lab.experiments.parameter import Parameter, Parameters, number_text, seed_parameter
 from storm_lab.experiments.readings import Tables, of_run
 from storm_lab.papers.twitter import event_counting
 from storm_lab.papers.twitter.testbed import MACHINES, VERSION, machine_failures
@@ -100,7 +100,7 @@ def window_variant(bundle: int, delays: bool) -> str:
 
 def removal_variant(bundle: int, timeout_s: float) -> str:
     """Variant of the removals with bundles of this size and this message timeout."""
-    return f"removal-k{bundle}-t{timeout_s:g}"
+    return f"removal-k{bundle}-t{number_text(timeout_s)}"
 
 
 def window_row(tables: Tables, variant: str, seed: int, bundle: int, window_s: float) -> dict[str, float]:
