@@ -83,8 +83,13 @@ def claims(
 
 
 def _options(verdict: Verdict) -> str:
-    """Options that play the first reading under which the claim is reproduced; empty if there is none."""
-    known = {trial.label: trial.changes for trial in experiment(verdict.claim.owner).chosen}
+    """Options that play the first reading under which the claim is reproduced; empty if there is none.
+
+    Readings that change more than the experiment's parameters have no options.
+    """
+    own = experiment(verdict.claim.owner)
+    names = {parameter.name for parameter in own.parameters}
+    known = {trial.label: trial.changes for trial in own.chosen if trial.changes.keys() <= names}
     reproducing = (each.reading for each in verdict.readings if each.outcome is Outcome.REPRODUCED)
     changes = next((known[reading] for reading in reproducing if reading in known), {})
     return " ".join(f"-p {quote(f'{name}={value}')}" for name, value in changes.items())

@@ -227,6 +227,17 @@ def test_the_claims_command_gives_all_options_of_a_reading_that_reproduces_the_c
     assert {name: given[name] for name in KEPT.changes} == dict(KEPT.changes)
 
 
+def test_a_trial_that_reproduces_a_claim_is_offered_if_the_experiments_parameters_can_express_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ask = ["rstorm-star-bottleneck"]
+    assert "try it  storm-lab run rstorm-cpu-bound -p sleep_ms=47.0" in CliRunner().invoke(claims, ask).output
+    own = experiment("rstorm-cpu-bound")
+    fewer = replace(own, parameters=tuple(each for each in own.parameters if each.name != "sleep_ms"))
+    monkeypatch.setattr("storm_lab.runs.claims_command.experiment", lambda slug: fewer)
+    assert "try it" not in CliRunner().invoke(claims, ask).output
+
+
 def test_claims_are_filtered_by_paper_and_basis_and_unknown_papers_are_refused() -> None:
     rows = json.loads(
         CliRunner().invoke(claims, ["--paper", "N-Storm", "--basis", "fitted", "--json"]).output

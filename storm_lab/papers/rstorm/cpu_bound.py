@@ -289,4 +289,5 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "stays", "node_cpu_60s", "steady_cpu", "steady_elapsed"),
     runs=runs,
     measure=measure,
+    chosen=TRIED,
 )
