@@ -58,14 +58,18 @@ class Measured:
                 raise UserError("the interval must contain the value", field=field, value=value)
 
     @property
-    def bottom(self) -> float | None:
-        """Lower end of the interval, or the value itself if there is no interval."""
-        return self.value if self.low is None else self.low
+    def bottom(self) -> float:
+        """Lower end of the interval, or the value itself if there is no interval; only with a value."""
+        end = self.value if self.low is None else self.low
+        assert end is not None
+        return end
 
     @property
-    def top(self) -> float | None:
-        """Upper end of the interval, or the value itself if there is no interval."""
-        return self.value if self.high is None else self.high
+    def top(self) -> float:
+        """Upper end of the interval, or the value itself if there is no interval; only with a value."""
+        end = self.value if self.high is None else self.high
+        assert end is not None
+        return end
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,18 +138,18 @@ def _check_fit(claim: Claim, measurement: Measurement) -> None:
 
 
 def _judge_number(target: Target, measured: Measured) -> _Finding:
-    found = _interval(measured)
-    if found is None:
+    if measured.value is None:
         return _Finding(Outcome.NOT_REPRODUCED, _missing(measured))
-    seeds = measured.seeds if _reaches_across(found, target) else 0
+    bottom, top = measured.bottom, measured.top
+    seeds = measured.seeds if _reaches_across(bottom, top, target) else 0
     text = _value_text(measured)
     directed = target.side != 0
     neutral = target.neutral or 0.0
     # The whole interval is on the band's side of the neutral value.
-    right_side = directed and (found.bottom > neutral if target.side > 0 else found.top < neutral)
+    right_side = directed and (bottom > neutral if target.side > 0 else top < neutral)
     right_of = f"on the right side of {with_unit(number(neutral), target.unit)}"
     inside, bottom_inside, top_inside = (
-        target.holds(float(number(each))) for each in (found.value, found.bottom, found.top)
+        target.holds(float(number(each))) for each in (measured.value, bottom, top)
     )
     if inside and ((bottom_inside and top_inside) or not target.exact) and (right_side or not directed):
         return _Finding(Outcome.REPRODUCED, f"{text} is in the band, {target.band_text}", seeds)
@@ -164,11 +164,10 @@ def _judge_number(target: Target, measured: Measured) -> _Finding:
     return _Finding(Outcome.NOT_REPRODUCED, why, seeds)
 
 
-def _reaches_across(found: _Interval, target: Target) -> bool:
+def _reaches_across(bottom: float, top: float, target: Target) -> bool:
     """Return whether the interval reaches across an edge of a band that is not judged by every seed."""
     return not target.exact and any(
-        found.bottom < edge < found.top
-        and not any(math.isclose(edge, end) for end in (found.bottom, found.top))
+        bottom < edge < top and not any(math.isclose(edge, end) for end in (bottom, top))
         for edge in (target.low, target.high)
         if edge is not None
     )
@@ -180,10 +179,10 @@ def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> _Findin
     seeds = 0
     for chain in chains:
         for left, relation, right in zip(chain.names, chain.relations, chain.names[1:], strict=False):
-            a, b = _interval(_named(left, measurement)), _interval(_named(right, measurement))
-            if a is None or b is None:
-                name = left if a is None else right
-                return _Finding(Outcome.NOT_REPRODUCED, f"{name} {_missing(_named(name, measurement))}")
+            a, b = _named(left, measurement), _named(right, measurement)
+            if a.value is None or b.value is None:
+                name, missing = (left, a) if a.value is None else (right, b)
+                return _Finding(Outcome.NOT_REPRODUCED, f"{name} {_missing(missing)}")
             pair = f"{left} {relation.value} {right}"
             failure = f"{pair} fails: {number(a.value)} and {number(b.value)}"
             if not _is_possible(a, relation, b):
@@ -201,29 +200,12 @@ def _judge_order(chains: tuple[Chain, ...], measurement: Measurement) -> _Findin
     return _Finding(Outcome.REPRODUCED, "the order holds")
 
 
-class _Interval(NamedTuple):
-    """A measured value and the ends of its interval, equal to it if it has none."""
-
-    value: float
-    bottom: float
-    top: float
-    seeds: int
-
-
-def _interval(measured: Measured) -> _Interval | None:
-    """Return the interval of a value; None if it does not exist."""
-    value, bottom, top = measured.value, measured.bottom, measured.top
-    if value is None or bottom is None or top is None:
-        return None
-    return _Interval(value, bottom, top, measured.seeds)
-
-
-def _is_certain(a: _Interval, relation: Relation, b: _Interval) -> bool:
+def _is_certain(a: Measured, relation: Relation, b: Measured) -> bool:
     """Return whether the relation holds for every pair of values inside the two intervals."""
     return _related(a.top, relation, b.bottom) and _related(a.bottom, relation, b.top)
 
 
-def _is_possible(a: _Interval, relation: Relation, b: _Interval) -> bool:
+def _is_possible(a: Measured, relation: Relation, b: Measured) -> bool:
     """Return whether the relation holds for some pair of values inside the two intervals."""
     if relation is Relation.ABOUT and a.bottom <= b.top and b.bottom <= a.top:
         return True

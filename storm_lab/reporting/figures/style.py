@@ -262,7 +262,6 @@ def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
     if not present:
         return float("nan"), float("nan")
     measured = over_seeds(present)
-    assert measured.bottom is not None and measured.top is not None
     return measured.bottom, measured.top
 
 
