@@ -128,6 +128,17 @@ def test_a_file_can_add_a_topology_with_a_placement(tmp_path: Path) -> None:
     )
 
 
+def test_a_scheduler_of_a_readers_file_may_have_the_name_of_a_trial(tmp_path: Path) -> None:
+    def rename(document: dict) -> None:
+        runs = document["topologies"]["linear"]["runs"]
+        runs["fast"] = runs.pop("even")
+
+    given = {"recordings": own_file(tmp_path, rename), "seeds": [1]}
+    (spec,) = [spec for spec in EXPERIMENT.runs(EXPERIMENT.checked(given)) if spec.variant == "linear-fast"]
+    placed = load_recordings(given["recordings"]).topology("linear").runs["fast"].placement
+    assert spec.describe(spec).placement == placed
+
+
 def detailed_star(**changes: object) -> dict[str, object]:
     """A star in the long form: one executor per component, in one worker on each of four hosts."""
     names = ("bolt_output_0", "bolt_output_1", "center", "spout_0", "spout_1")
@@ -247,6 +258,7 @@ def test_the_long_form_and_the_packaged_recordings_agree(shared_dir: Path) -> No
             "executors = 0: component 'bolt_linear_0' of topology 'linear'",
         ),
         (lambda d: d["topologies"]["linear"]["runs"]["even"].pop("placement"), "placement"),
+        (lambda d: d.update(line_lengths=[]), "line_lengths: spouts emit lines"),
         (
             lambda d: d["topologies"]["linear"]["runs"]["even"]["placement"][0].__setitem__(4, 7),
             "schema: Index",

@@ -142,6 +142,11 @@ def _parsed(data: bytes) -> Recordings:
         message = f"the recordings do not match their schema: {error!r}"
         remedy = "compare with storm_lab/papers/rstorm/recordings.json"
         raise UserError(message, field="recordings", remedy=remedy) from error
+    if not lengths and any(
+        d.does == "line" for each in topologies.values() for d in each.definitions.values()
+    ):
+        remedy = "give the length of one line or more"
+        raise UserError("spouts emit lines, but there are none", field="line_lengths", remedy=remedy)
     return Recordings(topologies, lengths, hashlib.sha256(data).hexdigest(), left_out)
 
 

@@ -122,11 +122,8 @@ def _variants(recordings: Recordings, trial: Trial | None, *, what_if: bool) -> 
 def describe(spec: RunSpec) -> EmulationSpec:
     """Describe one run."""
     recordings = load_recordings(spec.files["recordings"])
-    variant = spec.variant
-    for trial in TRIED:
-        variant = variant.removesuffix(f"-{trial.name}")
-    run, cost = _recorded_run(variant, recordings.runs), emulab_costs()
-    if variant.endswith(NO_PENALTY):
+    run, cost = _recorded_run(spec.variant, recordings.runs), emulab_costs()
+    if spec.variant == f"{run.variant}-{NO_PENALTY}":
         cost = replace(cost, process_penalty=0.0, memory_slowdown=0.0)
     recorded = recordings.topology(run.topology)
     planned = plan(recorded, recordings.line_lengths, spec.parameters.number("character_us"))
@@ -152,12 +149,14 @@ def checked_placement(run: RecordedRun, recorded: RecordedTopology) -> Assignmen
 
 def _recorded_run(variant: str, recorded: tuple[RecordedRun, ...]) -> RecordedRun:
     """The recorded run that a variant plays, with its workers merged if the variant's name says so."""
-    for run in recorded:
-        if variant in (run.variant, f"{run.variant}-{NO_PENALTY}"):
-            return run
-        if variant == f"{run.variant}-{MERGED}":
-            return merged_by_host(run)
-    raise KeyError(variant)
+    by_name = {run.variant: run for run in recorded}
+    # A scheduler of a reader's file may have the name of a trial.
+    if variant in by_name:
+        return by_name[variant]
+    tags = (MERGED, NO_PENALTY, *(trial.name for trial in TRIED))
+    (tag,) = (each for each in tags if variant.removesuffix(f"-{each}") in by_name)
+    run = by_name[variant.removesuffix(f"-{tag}")]
+    return merged_by_host(run) if tag == MERGED else run
 
 
 def rates(tables: Tables, from_s: float) -> pd.DataFrame:
