@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +14,7 @@ from storm_lab.model import Assignment, Resources, Topology, executors_of
 from storm_lab.papers.algorithms import mfstorm, nstorm, rstorm, trees, tstorm, twitter
 from storm_lab.papers.algorithms.algorithms import EXPERIMENT, SLUG
 from storm_lab.papers.mfstorm.testbed import desktops
-from storm_lab.papers.registry import experiment, experiments
+from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.testbed import emulab
 from storm_lab.papers.tstorm.testbed import VERSION, blades
@@ -40,16 +39,6 @@ def measured() -> dict[str, Measurement]:
 
 
 # --- one claim, one owner ---
-
-
-def test_no_claim_is_answered_by_two_experiments() -> None:
-    answered = Counter(claim for item in experiments() for claim in item.claims)
-    assert {claim for claim, times in answered.items() if times > 1} == set()
-
-
-def test_an_experiment_answers_only_claims_that_the_ledger_gives_it() -> None:
-    for item in experiments():
-        assert {LEDGER.claim(claim).owner for claim in item.claims} <= {item.slug}
 
 
 def test_an_experiment_that_answers_for_another_declares_the_claim() -> None:

@@ -1,4 +1,4 @@
-"""Experiments declare the metric tables that they read, so that only those are computed for their runs."""
+"""What every experiment declares: runs with names of their own, and the metric tables that it reads."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def test_a_notebook_uses_only_declared_tables(experiment: Experiment) -> None:
     named = {name for name in re.findall(r"\btables\.(\w+)", code) if name in TABLE_NAMES}
     assert named <= set(experiment.metrics) <= set(TABLE_NAMES)
     assert bool(experiment.metrics) == ("study.metrics()" in code)
+
+
+@pytest.mark.parametrize("experiment", experiments(), ids=by_slug)
+def test_no_two_runs_of_an_experiment_have_the_same_name_and_seed(experiment: Experiment) -> None:
+    keys = [spec.key for spec in experiment.runs(experiment.checked())]
+    assert len(set(keys)) == len(keys)
 
 
 def test_measures_read_only_tables_that_the_pipeline_computes() -> None:

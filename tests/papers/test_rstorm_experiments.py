@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from storm_lab.experiments.ledger import load_claims
 from storm_lab.papers.registry import experiment
 from storm_lab.papers.rstorm.cpu_bound import settings
 from storm_lab.papers.rstorm.multi_topology import submitted
@@ -24,12 +23,6 @@ SLUGS = (
 
 
 @pytest.mark.parametrize("slug", SLUGS)
-def test_every_claim_of_the_ledger_is_answered_by_its_experiment(slug: str) -> None:
-    wanted = {c.id for c in load_claims().claims if c.experiment == slug and c.answered_by != "algorithms"}
-    assert set(experiment(slug).claims) == wanted
-
-
-@pytest.mark.parametrize("slug", SLUGS)
 def test_settings_are_played_with_all_seeds_and_deviations_with_one(slug: str) -> None:
     own = experiment(slug)
     specs = own.runs(own.checked())
@@ -39,7 +32,6 @@ def test_settings_are_played_with_all_seeds_and_deviations_with_one(slug: str) -
         seeds.setdefault(spec.variant, set()).add(spec.seed)
     assert most >= 5
     assert {len(found) for found in seeds.values()} <= {1, most}
-    assert len({str(spec) for spec in specs}) == len(specs)
     if "trials" in own.checked():
         bare = own.runs(own.checked({"trials": False}))
         assert {spec.variant for spec in bare} == {v for v, found in seeds.items() if len(found) == most}

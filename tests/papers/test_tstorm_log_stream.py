@@ -8,7 +8,6 @@ import pytest
 from storm_lab.emulator.control.migration.method import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
-from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.online_scheduling import overload_rule
 from storm_lab.experiments.readings import part_of
 from storm_lab.model.executor import executors_of
@@ -28,13 +27,6 @@ from storm_lab.workloads.access_log import load_log
 
 LOG_STREAM = log_stream.EXPERIMENT
 DEFAULTS = LOG_STREAM.checked()
-EXPERIMENTS = (
-    LOG_STREAM,
-    overload_wordcount.EXPERIMENT,
-    overload_logstream.EXPERIMENT,
-    gamma_sweep.EXPERIMENT,
-    reassign_smoothing.EXPERIMENT,
-)
 
 
 def test_the_topology_is_the_printed_one_with_one_acker() -> None:
@@ -68,15 +60,6 @@ def test_the_plan_streams_every_line_and_stores_every_index_entry_and_count() ->
 def test_the_storm_run_depends_on_no_parameter_of_tstorm() -> None:
     (spec,) = [s for s in log_stream.figure_runs(LOG_STREAM.checked({"seeds": [1]})) if s.variant == STORM]
     assert not {"gamma", "alpha", "fetch_s", "overload_windows"} & set(spec.parameters)
-
-
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.slug)
-def test_every_claim_of_the_ledger_is_answered_once_and_no_run_is_named_twice(experiment: Any) -> None:
-    owned = {c.id for c in load_claims().claims if c.owner == experiment.slug and not c.untestable}
-    assert set(experiment.claims) == owned
-    specs = experiment.runs(experiment.checked())
-    names = [(s.experiment, s.variant, s.seed) for s in specs]
-    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize("module", [overload_wordcount, overload_logstream])

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from storm_lab.experiments.experiment import RunSpec
-from storm_lab.experiments.ledger import load_claims
 from storm_lab.model.assignment import Assignment
 from storm_lab.papers.tstorm import chain, overload, traffic
 from storm_lab.papers.tstorm.overload import failures_around_onset, last_minute_ms
@@ -72,12 +71,6 @@ def test_the_overloaded_chain_has_five_spout_executors_and_single_bolts() -> Non
     declared = chain.plan(specs["spouts-5"]).topology
     assert [c.executors for c in declared.components] == [5, 1, 1, 1, 1]
     assert len(chain.plan(specs["spouts-5"]).trace.sources["spout"]) == 5
-
-
-def test_each_experiment_declares_all_claims_that_the_ledger_assigns_it() -> None:
-    ledger = load_claims()
-    for experiment in (TRAFFIC, OVERLOAD):
-        assert experiment.claims == tuple(claim.id for claim in ledger.of_experiment(experiment.slug))
 
 
 class Tables:

@@ -205,4 +205,3 @@ def test_tried_settings_are_played_with_one_seed() -> None:
     assert [spec.seed for spec in specs if spec.variant == VARIANT] == [3, 4]
     full = {VARIANT + tag for tag in ("", "-slots", "-fetch")}
     assert {spec.seed for spec in specs if spec.variant not in full} == {3}
-    assert len({(spec.variant, spec.seed) for spec in specs}) == len(specs)
