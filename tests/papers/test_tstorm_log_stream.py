@@ -8,6 +8,7 @@ import pytest
 from storm_lab.emulator.control.migration.method import Restart
 from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.cost import CostModel
+from storm_lab.experiments.experiment import Experiment
 from storm_lab.experiments.online_scheduling import overload_rule
 from storm_lab.experiments.readings import part_of
 from storm_lab.model.executor import executors_of
@@ -15,8 +16,7 @@ from storm_lab.model.topology import Grouping
 from storm_lab.papers.tstorm import (
     gamma_sweep,
     log_stream,
-    overload_logstream,
-    overload_wordcount,
+    overload_relief,
     reassign_smoothing,
     word_count,
 )
@@ -62,11 +62,12 @@ def test_the_storm_run_depends_on_no_parameter_of_tstorm() -> None:
     assert not {"gamma", "alpha", "fetch_s", "overload_windows"} & set(spec.parameters)
 
 
-@pytest.mark.parametrize("module", [overload_wordcount, overload_logstream])
-def test_two_streams_reach_one_worker_on_one_node(module: Any) -> None:
-    figure = {overload_wordcount: word_count, overload_logstream: log_stream}[module]
-    checked = module.EXPERIMENT.checked()
-    spec = module.runs(checked)[0]
+@pytest.mark.parametrize(
+    ("relief", "figure"), [(overload_relief.WORD_COUNT, word_count), (overload_relief.LOG_STREAM, log_stream)]
+)
+def test_two_streams_reach_one_worker_on_one_node(relief: Experiment, figure: Any) -> None:
+    checked = relief.checked()
+    spec = relief.runs(checked)[0]
     assert spec.parameters.number("lines_per_s") == 2 * checked.number("lines_per_s")
     topology = figure.topology(spec.parameters)
     placed = spec.describe(spec).placement
@@ -99,7 +100,7 @@ def test_the_dispatcher_costs_a_lookup_and_eight_bytes_per_tuple() -> None:
 
 
 def test_the_overload_threshold_is_close_to_the_capacity_that_algorithm_1_fills() -> None:
-    rule = overload_rule(overload_wordcount.EXPERIMENT.checked())
+    rule = overload_rule(overload_relief.WORD_COUNT.checked())
     assert rule.node_fraction == pytest.approx(0.81)
     assert (rule.node_windows, rule.failure_windows, rule.queue_windows) == (3, 3, 0)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from storm_lab.papers.tstorm import overload_wordcount, word_count
-from storm_lab.papers.tstorm.overload_logstream import EXPERIMENT, TRIED_S
-from storm_lab.papers.tstorm.overload_relief import rate_trials
+from storm_lab.papers.tstorm import word_count
+from storm_lab.papers.tstorm.overload_relief import LOG_STREAM as EXPERIMENT
+from storm_lab.papers.tstorm.overload_relief import TRIED_S, WORD_COUNT, rate_trials
 
 DEFAULTS = EXPERIMENT.checked()
 
@@ -39,8 +39,7 @@ def test_a_claim_that_one_of_several_rates_reproduces_is_no_prediction() -> None
 
 
 def test_the_rates_tried_with_word_count_are_those_of_a_reader_and_a_stream() -> None:
-    experiment = overload_wordcount.EXPERIMENT
-    (spec,) = [spec for spec in experiment.runs(experiment.checked()) if spec.variant == "tstorm-r60"]
+    (spec,) = [spec for spec in WORD_COUNT.runs(WORD_COUNT.checked()) if spec.variant == "tstorm-r60"]
     assert word_count.plan(spec).sources["reader"].rate_per_s == 60 * 2 * 2, "two readers, two streams"
-    found = {item.name: item.doc for item in experiment.parameters}
+    found = {item.name: item.doc for item in WORD_COUNT.parameters}
     assert "per second, reader and stream" in found["rates_tried"]
