@@ -127,6 +127,16 @@ def test_machines_needed_are_the_fewest_that_keep_up() -> None:
     assert machines_needed(found, parameters, ACKS_OFF, (4, 3, 2, 1), 1) == 4, "twelve cores are full"
 
 
+def test_machines_that_ack_nothing_in_the_last_minute_do_not_keep_up() -> None:
+    parameters = experiment(overheads.SLUG).checked()
+    variant = on_machines(ACKS_ON, 1)
+    found = tables(
+        throughput_60s=series(variant, 1, 60.0, acked_per_s=[300.0]),
+        node_cpu_60s=series(variant, 1, 180.0, cores_used=[9.0, 1.0]),
+    )
+    assert machines_needed(found, parameters, ACKS_ON, (1,), 1) is None
+
+
 def test_cpu_of_a_number_of_machines_that_was_not_tried_is_missing() -> None:
     parameters = experiment(overheads.SLUG).checked(
         {"seeds": [1], "machines_off": [2], "machines_on": [1, 2], "machines_original": [2]}
@@ -146,7 +156,14 @@ def test_cpu_of_a_number_of_machines_that_was_not_tried_is_missing() -> None:
 def test_every_machine_count_is_read_in_the_last_minute() -> None:
     parameters = experiment(overheads.SLUG).checked({"seeds": [1, 2]})
     parts = [
-        series(on_machines(ACKS_OFF, 2), seed, 60.0, component=["spout"] * 4, emitted_per_s=[0, 0, 0, rate])
+        series(
+            on_machines(ACKS_OFF, 2),
+            seed,
+            60.0,
+            component=["spout"] * 4,
+            emitted_per_s=[0, 0, 0, rate],
+            executed_per_s=[0] * 4,
+        )
         for seed, rate in ((1, 290.0), (2, 300.0))
     ]
     busy = [series(on_machines(ACKS_OFF, 2), seed, 180.0, cores_used=[9.0, 6.5]) for seed in (1, 2)]

@@ -202,14 +202,14 @@ def on_machines(program: str, count: int) -> str:
 
 def done_per_s(tables: Tables, parameters: Parameters, program: str, variant: str, seed: int) -> float:
     """Messages finished per second in the last minute."""
-    k = parameters.integer("bundle")
     if program == ACKS_ON:
-        rows = of_run(tables.throughput_60s, variant, seed)
-        return float(rows.loc[rows["t_s"] >= SETTLED_S, "acked_per_s"].mean()) * k
-    rows = of_run(tables.component_throughput_60s, variant, seed)
-    last, column = ("second", "executed_per_s") if program == ORIGINAL else ("spout", "emitted_per_s")
-    rows = rows[(rows["component"] == last) & (rows["t_s"] >= SETTLED_S)]
-    return float(rows[column].mean()) * k if len(rows) else 0.0
+        rows, column = of_run(tables.throughput_60s, variant, seed), "acked_per_s"
+    else:
+        rows = of_run(tables.component_throughput_60s, variant, seed)
+        last, column = ("second", "executed_per_s") if program == ORIGINAL else ("spout", "emitted_per_s")
+        rows = rows[rows["component"] == last]
+    rates = rows.loc[rows["t_s"] >= SETTLED_S, column]
+    return float(rates.mean()) * parameters.integer("bundle") if len(rates) else 0.0
 
 
 def cpu_percent(tables: Tables, variant: str, seed: int) -> float | None:
