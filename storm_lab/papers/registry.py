@@ -9,8 +9,8 @@ from storm_lab.experiments.experiment import Experiment
 
 _MODULES: dict[str, str] = {
     "algorithms": "algorithms.algorithms",
-    "tstorm-obs1-traffic": "tstorm.traffic",
-    "tstorm-obs2-overload": "tstorm.overload",
+    "tstorm-obs1-traffic": "tstorm.chain:TRAFFIC",
+    "tstorm-obs2-overload": "tstorm.chain:OVERLOAD",
     "tstorm-throughput-test": "tstorm.throughput_test",
     "tstorm-word-count": "tstorm.word_count",
     "tstorm-log-stream": "tstorm.log_stream",

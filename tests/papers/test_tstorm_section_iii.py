@@ -8,12 +8,9 @@ import pytest
 
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.model.assignment import Assignment
-from storm_lab.papers.tstorm import chain, overload, traffic
-from storm_lab.papers.tstorm.overload import failures_around_onset, last_minute_ms
+from storm_lab.papers.tstorm import chain
+from storm_lab.papers.tstorm.chain import OVERLOAD, TRAFFIC, failures_around_onset, last_minute_ms
 from storm_lab.papers.tstorm.testbed import VERSION
-
-TRAFFIC = traffic.EXPERIMENT
-OVERLOAD = overload.EXPERIMENT
 
 
 def placed(workers: int) -> Assignment:
@@ -45,8 +42,8 @@ def test_the_testbed_is_the_one_of_section_iii() -> None:
 def test_placements_run_with_every_seed_and_other_bolt_costs_with_the_first() -> None:
     specs = TRAFFIC.runs(TRAFFIC.checked({"seeds": [3, 4], "bolt_ms_tried": [1.2, 3.0]}))
     named = [(spec.variant, spec.seed) for spec in specs]
-    assert named == [(p, s) for p in traffic.PLACEMENTS for s in (3, 4)] + [
-        (f"{p}-b3", 3) for p in traffic.PLACEMENTS
+    assert named == [(p, s) for p in chain.PLACEMENTS for s in (3, 4)] + [
+        (f"{p}-b3", 3) for p in chain.PLACEMENTS
     ]
     assert {spec.parameters.integer("spouts") for spec in specs} == {1}
 
