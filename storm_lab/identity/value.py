@@ -8,6 +8,7 @@ to, recursively.
 
 from __future__ import annotations
 
+import copyreg
 import dis
 import enum
 import functools
@@ -98,7 +99,9 @@ class _Reader:
     def _data(self, value: Any) -> str:
         kind = self.describe(type(value))
         if isinstance(value, BuiltinFunctionType):
-            return f"built in {value.__module__}.{value.__qualname__}"
+            owner = value.__self__
+            bound = "" if owner is None or isinstance(owner, ModuleType) else f" of {self.describe(owner)}"
+            return f"built in {value.__module__}.{value.__qualname__}{bound}"
         if isinstance(value, Path):
             return f"path {value}"
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
@@ -115,17 +118,19 @@ class _Reader:
         ):
             return f"{kind} {own}"
         if is_dataclass(value):
-            parts = [(item.name, self.describe(getattr(value, item.name, None))) for item in fields(value)]
+            parts = [(name, self.describe(getattr(value, name, None))) for name in _attributes(value)]
             return f"{kind} {parts}"
         try:
             # Take it apart as pickle does.
-            state = value.__reduce_ex__(4)
+            reduce = copyreg.dispatch_table.get(type(value))
+            state: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)
         except (TypeError, AttributeError):
             return kind
         if isinstance(state, str):
             return f"{kind} {state}"
-        text = [self.describe(list(part) if hasattr(part, "__next__") else part) for part in state]
-        return f"{kind} {text}"
+        # The items of a list or dictionary come as an iterator; a class of iterators is none.
+        items = (list(p) if hasattr(p, "__next__") and not isinstance(p, type) else p for p in state)
+        return f"{kind} {[self.describe(item) for item in items]}"
 
     def _class(self, kind: type) -> str:
         name = f"{kind.__module__}.{kind.__qualname__}"
@@ -181,6 +186,14 @@ class _Reader:
         if where is Origin.SOURCE or (where is Origin.LIBRARY and ours):
             self.roots.add((module, name))
         return where is not Origin.MEMORY
+
+
+def _attributes(value: Any) -> list[str]:
+    """Return the fields of a dataclass, and what else its object holds besides cached properties."""
+    names = [item.name for item in fields(value)]
+    others = sorted(getattr(value, "__dict__", {}).keys() - names)
+    kind = type(value)
+    return names + [n for n in others if not isinstance(getattr(kind, n, None), functools.cached_property)]
 
 
 def _is_slot(value: object) -> bool:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import functools
 import importlib
+import itertools
 import linecache
+import random
+import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +243,19 @@ def power(base: float, exponent: float) -> float:
     return base**exponent
 
 
+@dataclass
+class Weighted:
+    scale: float = 1.0
+
+    def with_weights(self, *weights: float) -> Weighted:
+        self.weights = weights
+        return self
+
+    @functools.cached_property
+    def double(self) -> float:
+        return 2 * self.scale
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -253,7 +270,12 @@ def power(base: float, exponent: float) -> float:
         (functools.partial(power, exponent=2), functools.partial(power, exponent=3)),
         (Path("a"), "a"),
         (len, max),
+        (random.Random(1).random, random.Random(2).random),
         (importlib, linecache),
+        (re.compile("a"), re.compile("b")),
+        (np.add, np.multiply),
+        (itertools.cycle([1]), itertools.cycle([2])),
+        (Weighted().with_weights(1.0), Weighted().with_weights(2.0)),
     ],
 )
 def test_different_values_have_different_digests(one: object, other: object) -> None:
@@ -276,3 +298,9 @@ def test_a_value_that_contains_itself_has_a_digest() -> None:
 def test_taking_the_digest_does_not_change_it() -> None:
     own = run_cells(NOTEBOOK)["Idea"]()
     assert value_digest(own) == value_digest(own)
+
+
+def test_a_cached_property_of_a_dataclass_does_not_count() -> None:
+    used = Weighted()
+    assert used.double == 2.0
+    assert value_digest(used) == value_digest(Weighted())
