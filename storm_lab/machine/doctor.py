@@ -149,6 +149,9 @@ def check_spark_environment(env: Mapping[str, str] = os.environ) -> list[Finding
     if home := env.get("SPARK_HOME"):
         text = f"SPARK_HOME leads to {home}, which is used instead of the installed PySpark"
         found.append(Finding("warn", "Spark", text, "unset SPARK_HOME"))
+    if (remote := env.get("SPARK_REMOTE")) and not env.get("STORM_LAB_SPARK_REMOTE"):
+        text = f"SPARK_REMOTE is {remote}, with which no session starts"
+        found.append(Finding("fail", "Spark", text, "unset it, or set STORM_LAB_SPARK_REMOTE"))
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         if env.get(name) and not _same_file(env[name], sys.executable):
             text = f"{name} is {env[name]}, another Python than this one"

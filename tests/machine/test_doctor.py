@@ -88,6 +88,11 @@ def test_settings_of_another_spark_are_warnings() -> None:
     assert only(doctor.check_spark_environment({"PYSPARK_PYTHON": sys.executable})).level == "ok"
 
 
+def test_a_variable_of_spark_with_which_no_session_starts_is_a_failure() -> None:
+    finding = only(doctor.check_spark_environment({"SPARK_REMOTE": "sc://elsewhere"}))
+    assert (finding.level, finding.remedy) == ("fail", "unset it, or set STORM_LAB_SPARK_REMOTE")
+
+
 @pytest.mark.parametrize(("free", "level"), [(0.1, "fail"), (1.0, "warn"), (50.0, "ok")])
 def test_free_disk_space_is_checked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, free: float, level: str
