@@ -1,8 +1,9 @@
-"""pyproject.toml, requirements.lock and environment.yml agree; pyproject.toml is the reference."""
+"""Files that name the same packages, Pythons or versions agree; pyproject.toml is the reference."""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,17 @@ from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 import storm_lab
+from storm_lab.machine.doctor import OLDEST_PYTHON
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import lock  # noqa: E402
+from interpreter import FIRST, LAST  # noqa: E402
+
+PYTHONS = [f"{FIRST[0]}.{minor}" for minor in range(FIRST[1], LAST[1] + 1)]
+"""The versions of Python that the project runs on, oldest first."""
 
 CONDA_NAMES = {"ortools-python": "ortools", "python-duckdb": "duckdb"}
 """Packages that have another name on conda-forge."""
@@ -29,8 +38,16 @@ NOT_PYTHON_PACKAGES = {"python", "pip", "openjdk"}
 Ranges = dict[str, SpecifierSet]
 
 
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def pyproject() -> dict[str, Any]:
+    return tomllib.loads(text_of("pyproject.toml"))
+
+
 def project() -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    table: dict[str, Any] = pyproject()["project"]
     return table
 
 
@@ -48,10 +65,6 @@ def wanted_ranges() -> Ranges:
     return {canonicalize_name(found.name): found.specifier for found in map(Requirement, lines)}
 
 
-def lock_text() -> str:
-    return (ROOT / "requirements.lock").read_text(encoding="utf-8")
-
-
 def locked_versions(text: str) -> dict[str, list[str]]:
     """Every version of every package in a lock; more than one where they differ between machines."""
     versions: dict[str, list[str]] = {}
@@ -63,7 +76,7 @@ def locked_versions(text: str) -> dict[str, list[str]]:
 
 
 def environment() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = yaml.safe_load(text_of("environment.yml"))
     return found
 
 
@@ -110,7 +123,7 @@ def environment_faults(wanted: Ranges, found: Ranges) -> list[str]:
 
 
 def test_the_lock_contains_every_package_in_its_range() -> None:
-    assert not lock_faults(wanted_ranges(), locked_versions(lock_text()))
+    assert not lock_faults(wanted_ranges(), locked_versions(text_of("requirements.lock")))
 
 
 def test_the_environment_has_the_same_ranges() -> None:
@@ -129,20 +142,47 @@ def test_the_environment_installs_python_a_jdk_and_the_project() -> None:
     assert found["channels"][0] == "conda-forge"
 
 
+def test_the_range_of_pythons_is_the_same_everywhere() -> None:
+    oldest, newest = PYTHONS[0], PYTHONS[-1]
+    tools = pyproject()["tool"]
+    assert project()["requires-python"] == f">={oldest}"
+    language = "Programming Language :: Python :: "
+    named = [each.removeprefix(language) for each in project()["classifiers"] if each.startswith(language)]
+    assert named == ["3", *PYTHONS]
+    assert tools["ruff"]["target-version"] == f"py{oldest.replace('.', '')}"
+    assert tools["mypy"]["python_version"] == oldest
+    assert OLDEST_PYTHON == FIRST
+    assert f"for Python {oldest} to {newest}," in text_of("requirements.lock")
+    assert re.findall(r"python(3\.\d+)", text_of("Makefile")) == PYTHONS[::-1]
+    for name in ("README.md", ".ci/run"):
+        assert f"Python {oldest} or newer" in text_of(name)
+
+
+def test_containers_have_the_same_python() -> None:
+    files = ("Dockerfile", ".binder/runtime.txt", ".devcontainer/devcontainer.json")
+    found = {re.findall(r"python[:-](3\.\d+)", text_of(name))[0] for name in files}
+    assert len(found) == 1 and found <= set(PYTHONS)
+
+
+def test_every_extra_is_locked_or_left_out_on_purpose() -> None:
+    assert {*lock.EXTRAS, *NOT_LOCKED} == project()["optional-dependencies"].keys()
+
+
 def test_python_packages_have_one_version_for_all_pythons() -> None:
-    several = {name: versions for name, versions in locked_versions(lock_text()).items() if len(versions) > 1}
+    locked = locked_versions(text_of("requirements.lock"))
+    several = {name: versions for name, versions in locked.items() if len(versions) > 1}
     assert not several, f"a run would depend on the Python it is made with: {several}"
 
 
 def test_the_lock_does_not_say_where_packages_came_from() -> None:
-    for line in lock_text().splitlines():
+    for line in text_of("requirements.lock").splitlines():
         assert not re.search(r"://|^-|@|/[a-z]+/", line), f"requirements.lock holds a place: {line}"
 
 
 def test_the_version_of_the_project_is_the_same_everywhere() -> None:
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    citation = yaml.safe_load(text_of("CITATION.cff"))
     assert citation["version"] == storm_lab.__version__
-    assert f"## {storm_lab.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"## {storm_lab.__version__}" in text_of("CHANGELOG.md")
 
 
 @pytest.mark.parametrize(
