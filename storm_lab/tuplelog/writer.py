@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -190,12 +191,15 @@ def remove_leftovers(folder: Path) -> bool:
 
     Returns whether anything remains.
     """
-    leftovers = list(folder.parent.glob(f"{_PARTIAL}{folder.name}-*"))
-    for leftover in leftovers:
-        owner = leftover.name.removeprefix(f"{_PARTIAL}{folder.name}-").split("-")[0]
-        if owner.isdigit() and (int(owner) == os.getpid() or not _alive(int(owner))):
-            shutil.rmtree(leftover, ignore_errors=True)
-    return any(leftover.exists() for leftover in leftovers)
+    # Not what belongs to a run whose name begins with this one's and a hyphen.
+    own = re.compile(re.escape(f"{_PARTIAL}{folder.name}-") + r"(\d+)(-replaced)?")
+    remaining = False
+    for path in folder.parent.glob(f"{_PARTIAL}*"):
+        if leftover := own.fullmatch(path.name):
+            if int(leftover[1]) == os.getpid() or not _alive(int(leftover[1])):
+                shutil.rmtree(path, ignore_errors=True)
+            remaining |= path.exists()
+    return remaining
 
 
 def _alive(process: int) -> bool:

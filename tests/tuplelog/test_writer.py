@@ -130,6 +130,14 @@ def test_a_killed_process_leaves_no_run_and_the_next_one_cleans_up(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_the_clean_up_leaves_alone_what_belongs_to_a_run_with_a_longer_name(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "run-999999999", identity()) as log:
+        write_run(tmp_path / "run")
+        log.append("roots", columns("roots", [root(1, 10)]))
+        log.finish(duration_ns=1)
+    assert open_run(tmp_path / "run-999999999").manifest.tables["roots"].rows == 1
+
+
 def test_a_second_writer_replaces_the_run_of_the_first(tmp_path: Path) -> None:
     write_run(tmp_path / "run", seed=1)
     write_run(tmp_path / "run", seed=2)
