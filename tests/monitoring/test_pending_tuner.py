@@ -30,28 +30,8 @@ def _tuned(deltas: list[float], first: int = 100, **settings: float) -> list[tup
     return [(tuner.auto_tune(delta), tuner.get()) for delta in deltas]
 
 
-@pytest.mark.parametrize(
-    ("deltas", "calls"),
-    [
-        # The first call raises the limit. More progress raises it again, less cuts it, and similar progress
-        # takes the raise back.
-        ([50], [(UP, 125)]),
-        ([50, 60], [(UP, 125), (UP, 157)]),
-        ([50, 40], [(UP, 125), (DOWN, 93)]),
-        ([50, 51], [(UP, 125), (NONE, 100)]),
-        # A cut is as deep as the loss of progress; after a cut only more progress changes the limit.
-        ([100, 20], [(UP, 125), (DOWN, 25)]),
-        ([100, 80, 60], [(UP, 125), (DOWN, 93), (NONE, 93)]),
-        ([100, 80, 81], [(UP, 125), (DOWN, 93), (NONE, 93)]),
-        ([100, 80, 90], [(UP, 125), (DOWN, 93), (UP, 117)]),
-        # A stalled topology does not divide by zero.
-        ([0, 0, 0, 10], [(UP, 125), (NONE, 100), (NONE, 100), (UP, 125)]),
-    ],
-)
-def test_each_call_changes_the_limit_according_to_the_progress(
-    deltas: list[float], calls: list[tuple[TunerAction, int]]
-) -> None:
-    assert _tuned(deltas) == calls
+def test_a_stalled_topology_does_not_divide_by_zero() -> None:
+    assert _tuned([0, 0, 0, 10]) == [(UP, 125), (NONE, 100), (NONE, 100), (UP, 125)]
 
 
 def test_five_quiet_calls_are_followed_by_a_probe_that_is_taken_back() -> None:
@@ -93,10 +73,12 @@ def test_the_tuner_climbs_to_a_plateau_and_stays_near_it() -> None:
 # The progress before is always 100 and the limit always 80; before an increase the limit was 64.
 TABLE = [
     # last action, progress, action, limit
-    (NONE, 94.9, DOWN, 60),
+    # The margin of similar progress includes its ends. A cut is as deep as the loss of progress.
+    (NONE, 94.99, DOWN, 60),
     (NONE, 70.0, DOWN, 56),
-    (NONE, 105.1, UP, 100),
-    (NONE, 100.0, NONE, 80),
+    (NONE, 95.0, NONE, 80),
+    (NONE, 105.0, NONE, 80),
+    (NONE, 105.01, UP, 100),
     (UP, 94.9, DOWN, 60),
     (UP, 10.0, DOWN, 8),
     (UP, 105.1, UP, 100),
@@ -126,13 +108,6 @@ def test_each_row_of_the_papers_table(
     tuner = _at(last)
     assert tuner.auto_tune(progress) is action
     assert tuner.get() == limit
-
-
-@pytest.mark.parametrize(("progress", "action"), [(95.0, NONE), (94.99, DOWN), (105.0, NONE), (105.01, UP)])
-def test_progress_counts_as_similar_within_the_margin_including_its_ends(
-    progress: float, action: TunerAction
-) -> None:
-    assert _at(NONE).auto_tune(progress) is action
 
 
 def test_the_first_call_raises_the_limit_whatever_the_progress() -> None:
