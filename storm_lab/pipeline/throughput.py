@@ -101,9 +101,9 @@ def component_throughput(counts: DataFrame, scopes: DataFrame, bin_s: float) -> 
     """Tuples by component and bin, for every bin of the run.
 
     ``counts`` is the log's table, or a result of `by_component`. Columns: run, topology, component, t_s,
-    width_s, emitted, transferred, executed, acked, failed, executed_per_s, emitted_per_s. Counting windows
-    that cross the edge of a bin are distributed by overlap, so a bin narrower than the windows shows their
-    mean.
+    width_s, emitted, transferred, executed, acked, failed (of spouts, with lost root tuples), executed_per_s,
+    emitted_per_s. Counting windows that cross the edge of a bin are distributed by overlap, so a bin narrower
+    than the windows shows their mean.
     """
     parts = spread(counts, bin_s, _COUNTED)
     summed = parts.groupBy("run", "topology", "component", "bin_ns").agg(

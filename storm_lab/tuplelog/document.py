@@ -53,10 +53,12 @@ No field holds a wall-clock time, a host or a path.
 """
 
 _ABOUT = {
-    "roots": "One row for each emission of a root tuple by a spout, in the order in which they ended.",
+    "roots": "One row for each emission of a root tuple by a spout, in the order in which they ended. The "
+    "`complete_ns` of a lost one is the time at which its spout died.",
     "executions": "One row for each execution of a tuple by a task (all, or a sample by root tuple).",
     "traffic": "Tuples sent from task to task in each monitor window.",
-    "counts": "Counters of each task in each counting window.",
+    "counts": "Counters of each task in each counting window. An execution counts as a whole in the window "
+    "in which it ended. In runs of the emulator, root tuples that were lost count as `failed` here.",
     "cpu": "CPU time of each thread in each monitor window.",
     "nodes": "The machines of the cluster.",
     "placements": "Where each executor ran, from when to when.",
