@@ -33,6 +33,8 @@ from typing import Protocol
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.errors import UserError
+from storm_lab.model.checks import check_number
+from storm_lab.model.topology import MIN_TIME_S
 
 INCREASE_FACTOR = 1.25
 MIN_DECREASE = 0.25
@@ -164,7 +166,8 @@ class PendingTuning:
     progress: ProgressMetric = field(default_factory=AckedRoots)
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Set the first limit and schedule the calls of the tuner."""
+        """Set the first limit and schedule the calls of the tuner; `UserError` for a period out of range."""
+        check_number("a tuner", "period_s", self.period_s, low=MIN_TIME_S, unit="s")
         tuner = PendingTuner(self.settings)
         read = self.progress.reader(control, self.topology)
         seen = 0.0

@@ -51,6 +51,12 @@ def test_settings_out_of_range_are_refused_by_name(field: str, value: float) -> 
         TunerSettings(**{field: value})  # type: ignore[arg-type]
 
 
+def test_a_period_of_zero_is_refused() -> None:
+    control, _ = build()
+    with pytest.raises(UserError, match=r"^period_s = 0"):
+        PendingTuning("chain", period_s=0).start(control, Sampler(control.clock, control.plane, ns(20)))
+
+
 def test_the_tuner_climbs_to_a_plateau_and_stays_near_it() -> None:
     control, plane = build()
     sampler = Sampler(control.clock, control.plane, ns(20))
