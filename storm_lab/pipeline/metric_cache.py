@@ -43,7 +43,7 @@ def metrics_folder(run: Run, home: Path | None) -> Path:
     ``home`` is the folder of all metrics; the default is ``metrics`` beside the folder of all runs.
     """
     # Links are not followed: an experiment's folder of runs may be on another disk.
-    home = home or run.folder.absolute().parents[2] / "metrics"
+    home = home or run.folder.absolute().parents[:3][-1] / "metrics"
     digest = hashlib.sha256(f"{code_digest()}\n{run.manifest.to_json()}".encode())
     return home / f"{run.run}-{digest.hexdigest()[:16]}"
 

@@ -20,7 +20,7 @@ from storm_lab.pipeline.metric_cache import (
     stored_names,
 )
 from storm_lab.pipeline.metric_tables import TABLE_NAMES, MetricTables
-from storm_lab.tuplelog.reader import open_run
+from storm_lab.tuplelog.reader import Run, open_run
 from tests.tuplelog.tiny import write_run
 
 pytestmark = pytest.mark.spark
@@ -46,6 +46,11 @@ def test_metrics_stay_in_the_data_folder_if_a_folder_of_runs_is_a_link(tmp_path:
     (data / "runs" / "tiny").symlink_to(tmp_path / "disk")
     (folder,) = (data / "runs" / "tiny").iterdir()
     assert metrics_folder(open_run(folder), None).parent == data / "metrics"
+
+
+def test_a_run_near_the_root_of_the_disk_has_a_folder_of_metrics(tmp_path: Path) -> None:
+    run = Run(Path("/one-run"), write_run(tmp_path / "run"))
+    assert metrics_folder(run, None).parent == Path("/metrics")
 
 
 Edit = Callable[[str, str, str], Code]
