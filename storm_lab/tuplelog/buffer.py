@@ -126,7 +126,7 @@ class TableBuffer:
             return np.empty(0, target)
         if values.dtype.kind not in "iufb" or (target.kind == "i" and values.dtype.kind == "f"):
             raise ValueError(f"table {self._table}: column {name}: {values.dtype} is not {target}")
-        if target.kind == "i" and values.dtype.itemsize > target.itemsize:
+        if target.kind == "i" and not np.can_cast(values.dtype, target):
             limits = np.iinfo(target.name)
             if int(values.min()) < limits.min or int(values.max()) > limits.max:
                 raise ValueError(f"table {self._table}: column {name}: a value does not fit {target}")

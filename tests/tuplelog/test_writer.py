@@ -94,6 +94,7 @@ def test_appended_arrays_may_be_reused_by_the_caller(tmp_path: Path) -> None:
         ({"emit_ns": np.zeros(2, np.int64)}, "differ in length"),
         ({"emit_ns": np.zeros(1)}, "float64 is not int64"),
         ({"attempt": np.array([40_000])}, "does not fit"),
+        ({"line": np.array([2**63], np.uint64)}, "does not fit"),
         ({"surprise": np.zeros(1)}, "surprise"),
         ({"topology": Coded(np.array([3]), ["wc"])}, "without a name"),
         ({"topology": np.array(["wc"])}, "list of strings"),
