@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import io
 import subprocess
@@ -9,16 +10,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import bootstrap
+import interpreter
+import pip_source
+import process
 import pytest
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))  # the set-up runs as a script, from its own folder
-
-import bootstrap  # noqa: E402
-import interpreter  # noqa: E402
-import pip_source  # noqa: E402
-import process  # noqa: E402
-from process import SetupError, clean_environment  # noqa: E402
+from process import SetupError, clean_environment
 
 
 def fake_python(folder: Path, name: str, version: str) -> Path:
@@ -342,7 +339,5 @@ def test_settings_that_point_outside_the_environment_are_dropped(monkeypatch: py
 
 def test_an_old_python_can_read_the_set_up() -> None:
     # The scripts keep to the syntax of Python 3.7, which the parser can check.
-    import ast
-
-    for script in ("bootstrap.py", "interpreter.py", "pip_source.py", "process.py"):
-        ast.parse((TOOLS / script).read_text(), feature_version=(3, 7))
+    for module in (bootstrap, interpreter, pip_source, process):
+        ast.parse(Path(module.__file__).read_text(), feature_version=(3, 7))

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
+import bootstrap
 import pytest
-
-TOOLS = Path(__file__).resolve().parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))
-
-import bootstrap  # noqa: E402
-from process import SetupError  # noqa: E402
+from process import SetupError
 
 PIP = ("python", "-m", "pip", "install")
 

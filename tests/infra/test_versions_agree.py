@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
+import lock
 import pytest
 import yaml
+from interpreter import FIRST, LAST
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
@@ -19,11 +20,6 @@ from storm_lab.machine.doctor import OLDEST_PYTHON
 from storm_lab.machine.java import NEWEST_TRIED_JAVA, OLDEST_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
-
-import lock  # noqa: E402
-from interpreter import FIRST, LAST  # noqa: E402
-
 PYTHONS = [f"{FIRST[0]}.{minor}" for minor in range(FIRST[1], LAST[1] + 1)]
 """The versions of Python that the project runs on, oldest first."""
 
