@@ -113,7 +113,7 @@ def find_runs(root: Path, *, verify: bool = False) -> tuple[list[Run], list[RunR
     The layout is ``root/<experiment>/<run>/``. Hidden folders hold runs that are being written and are
     skipped.
     """
-    return open_runs((run for home in _folders(root) for run in _folders(home)), verify=verify)
+    return open_runs((path for path in root.glob("[!.]*/[!.]*") if path.is_dir()), verify=verify)
 
 
 def open_runs(folders: Iterable[Path], *, verify: bool = False) -> tuple[list[Run], list[RunRefused]]:
@@ -192,9 +192,3 @@ def _difference(schema: pa.Schema, own: pa.Schema) -> str:
     )
     names = sorted({name for name, _, _ in ours ^ theirs})
     return ", ".join(names) if names else "their order"
-
-
-def _folders(home: Path) -> list[Path]:
-    if not home.is_dir():
-        return []
-    return sorted(path for path in home.iterdir() if path.is_dir() and not path.name.startswith("."))

@@ -22,14 +22,7 @@ import pyarrow.parquet as pq
 
 from storm_lab.errors import UserError
 from storm_lab.tuplelog.buffer import Column, TableBuffer
-from storm_lab.tuplelog.manifest import (
-    MANIFEST_NAME,
-    Manifest,
-    RunIdentity,
-    Status,
-    TableFacts,
-    file_sha256,
-)
+from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status, TableFacts, file_sha256
 from storm_lab.tuplelog.schema import tables_of
 
 _PARTIAL = ".partial-"

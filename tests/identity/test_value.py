@@ -92,27 +92,27 @@ def test_an_edit_of_anything_that_a_scheduler_uses_changes_its_digest(
     assert value_digest(idea) != before
 
 
-def test_an_edit_of_a_dynamically_imported_module_changes_the_digest(project: Path) -> None:
-    (project / "later.py").write_text("WEIGHT = 2")
-    edit(project, "helpers", "1.0", '1.0 * __import__("importlib").import_module("later").WEIGHT')
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("later.py", "1.0", '1.0 * __import__("importlib").import_module("later").WEIGHT'),
+        # A folder without __init__.py is a package, too.
+        (
+            "parts/scoring.py",
+            "WEIGHTS = {'cpu': 1.0}",
+            "from parts import scoring\nWEIGHTS = {'cpu': scoring.WEIGHT}",
+        ),
+    ],
+)
+def test_an_edit_of_a_module_that_is_imported_in_another_way_changes_the_digest(
+    project: Path, file: str, old: str, new: str
+) -> None:
+    (project / file).parent.mkdir(exist_ok=True)
+    (project / file).write_text("WEIGHT = 2")
+    edit(project, "helpers", old, new)
     idea = importlib.import_module("idea").Idea()
     before = value_digest(idea)
-    edit(project, "later", "2", "3")
-    assert value_digest(idea) != before
-
-
-def test_an_edit_in_a_folder_without_an_init_file_changes_the_digest(project: Path) -> None:
-    (project / "parts").mkdir()
-    (project / "parts" / "scoring.py").write_text("WEIGHT = 2")
-    edit(
-        project,
-        "helpers",
-        "WEIGHTS = {'cpu': 1.0}",
-        "from parts import scoring\nWEIGHTS = {'cpu': scoring.WEIGHT}",
-    )
-    idea = importlib.import_module("idea").Idea()
-    before = value_digest(idea)
-    (project / "parts" / "scoring.py").write_text("WEIGHT = 3")
+    (project / file).write_text("WEIGHT = 3")
     assert value_digest(idea) != before
 
 

@@ -73,10 +73,7 @@ def test_fewer_nodes_are_a_gain_and_more_nodes_are_not() -> None:
 
 
 def test_a_different_schedule_without_a_gain_is_rejected() -> None:
-    assert _judged(APART, MIRRORED) == (
-        False,
-        "no gain: 150.0 to 150.0 tuples/s between nodes, 2 to 2 nodes",
-    )
+    assert _judged(APART, MIRRORED) == (False, "no gain: 150.0 to 150.0 tuples/s between nodes, 2 to 2 nodes")
 
 
 def test_under_overload_relief_of_the_busiest_node_counts_whatever_the_traffic() -> None:
