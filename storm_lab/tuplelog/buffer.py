@@ -1,17 +1,24 @@
-"""Buffers of a table's rows: each fills a preallocated row group and hands it on when it is full.
+"""A table's Parquet file, written one full row group at a time.
 
 Names are held as int32 codes throughout. A Python string is handled once per distinct name, never per row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+from storm_lab.tuplelog.manifest import TableFacts, file_sha256
 
 ROW_GROUP_ROWS = 1 << 20
 """Rows of a full row group. Part of the format: it makes the bytes independent of how rows are appended."""
@@ -29,25 +36,35 @@ Column = NDArray[np.generic] | Coded | Sequence[str]
 """What a caller may pass: numbers as an array; names as `Coded` or, if they are few, a list of strings."""
 
 
-class TableBuffer:
-    """Collects appended rows and calls ``flush(batch)`` with every full row group, in order.
+class TableFile:
+    """The file of one table, opened with the first row group, and the rows that do not fill one yet.
 
-    In nullable columns (all of them times or durations), a negative number stands for null. The buffer holds
-    at most one row group.
+    In nullable columns (all of them times or durations), a negative number stands for null.
     """
 
-    def __init__(
-        self, table: str, schema: pa.Schema, run_key: int, flush: Callable[[pa.Table], None]
-    ) -> None:
-        self._table = table
+    def __init__(self, path: Path, schema: pa.Schema, run_key: int) -> None:
+        self._path = path
+        self._table = path.stem
         self._schema = schema
         self._run_key = run_key
-        self._flush = flush
-        self._rows = 0
+        self._held = self._written = 0
         self._parts: dict[str, list[NDArray[Any]]] = {name: [] for name in schema.names if name != "run"}
         self._codes: dict[str, dict[str, int]] = {
             field.name: {} for field in schema if pa.types.is_dictionary(field.type)
         }
+
+    @cached_property
+    def _parquet(self) -> pq.ParquetWriter:
+        integers = [field.name for field in self._schema if pa.types.is_integer(field.type)]
+        return pq.ParquetWriter(
+            self._path,
+            self._schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[field.name for field in self._schema if not pa.types.is_primitive(field.type)],
+            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
+            write_statistics=integers,
+        )
 
     def append(self, columns: Mapping[str, Column]) -> None:
         """Add a copy of some rows; `ValueError` for missing, unknown or ill-fitting columns."""
@@ -61,24 +78,43 @@ class TableBuffer:
         rows = lengths.pop()
         done = 0
         while done < rows:
-            step = min(rows - done, ROW_GROUP_ROWS - self._rows)
+            step = min(rows - done, ROW_GROUP_ROWS - self._held)
             for name, values in copied.items():
                 self._parts[name].append(values[done : done + step])
-            self._rows += step
+            self._held += step
             done += step
-            if self._rows == ROW_GROUP_ROWS:
-                self.drain()
+            if self._held == ROW_GROUP_ROWS:
+                self._write_row_group()
 
-    def drain(self) -> None:
-        """Flush the rows held, if any."""
-        if self._rows:
-            self._flush(pa.Table.from_arrays([*map(self._array, self._schema)], schema=self._schema))
-            self._rows = 0
+    def close(self) -> TableFacts:
+        """Write the rows held, close the file and return its facts."""
+        if self._held:
+            self._write_row_group()
+        self._parquet.close()
+        return TableFacts(self._written, self._path.stat().st_size, file_sha256(self._path))
+
+    def sync(self) -> None:
+        """Sync a closed file to disk."""
+        with self._path.open("rb") as file:
+            os.fsync(file.fileno())
+
+    def abandon(self) -> None:
+        """Close the file in whatever state it is."""
+        if "_parquet" in vars(self):
+            # Nothing is kept, so it does not matter if the last bytes do not fit on a full disk.
+            with suppress(OSError):
+                self._parquet.close()
+
+    def _write_row_group(self) -> None:
+        batch = pa.Table.from_arrays([*map(self._array, self._schema)], schema=self._schema)
+        self._parquet.write_table(batch, row_group_size=self._held)
+        self._written += self._held
+        self._held = 0
 
     def _array(self, field: pa.Field) -> pa.Array:
         """Take the values of one column out of the buffer."""
         if field.name == "run":
-            return pa.array(np.full(self._rows, self._run_key, np.int64))
+            return pa.array(np.full(self._held, self._run_key, np.int64))
         values = np.concatenate(self._parts[field.name])
         self._parts[field.name].clear()
         if field.name in self._codes:

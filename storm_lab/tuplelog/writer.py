@@ -12,17 +12,13 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from functools import cached_property
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from storm_lab.errors import UserError
-from storm_lab.tuplelog.buffer import Column, TableBuffer
-from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status, TableFacts, file_sha256
+from storm_lab.tuplelog.buffer import Column, TableFile
+from storm_lab.tuplelog.manifest import MANIFEST_NAME, Manifest, RunIdentity, Status
 from storm_lab.tuplelog.schema import tables_of
 
 _PARTIAL = ".partial-"
@@ -44,7 +40,7 @@ class RunWriter:
         self.folder = folder
         self.identity = identity
         self._partial = folder.parent / f"{_PARTIAL}{folder.name}-{os.getpid()}"
-        self._tables: dict[str, _TableFile] = {}
+        self._tables: dict[str, TableFile] = {}
         self._finished = False
 
     def __enter__(self) -> RunWriter:
@@ -54,7 +50,7 @@ class RunWriter:
             self._partial.mkdir()
         for name, schema in tables_of(self.identity.runtime).items():
             path = self._partial / f"{name}.parquet"
-            self._tables[name] = _TableFile(path, schema, self.identity.run_key)
+            self._tables[name] = TableFile(path, schema, self.identity.run_key)
         return self
 
     def append(self, table: str, columns: Mapping[str, Column]) -> None:
@@ -64,7 +60,7 @@ class RunWriter:
         the schema.
         """
         with _disk(self.folder):
-            self._tables[table].buffer.append(columns)
+            self._tables[table].append(columns)
 
     def finish(
         self,
@@ -116,50 +112,6 @@ class RunWriter:
             os.fsync(directory)
         finally:
             os.close(directory)
-
-
-class _TableFile:
-    """One Parquet file, opened with the first row group, and the buffer that fills it."""
-
-    def __init__(self, path: Path, schema: pa.Schema, run_key: int) -> None:
-        self._path = path
-        self._schema = schema
-        self._rows = 0
-        self.buffer = TableBuffer(path.stem, schema, run_key, self._write)
-
-    @cached_property
-    def _parquet(self) -> pq.ParquetWriter:
-        integers = [field.name for field in self._schema if pa.types.is_integer(field.type)]
-        return pq.ParquetWriter(
-            self._path,
-            self._schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=[field.name for field in self._schema if not pa.types.is_primitive(field.type)],
-            column_encoding=dict.fromkeys(integers, "DELTA_BINARY_PACKED"),
-            write_statistics=integers,
-        )
-
-    def _write(self, batch: pa.Table) -> None:
-        self._parquet.write_table(batch, row_group_size=batch.num_rows)
-        self._rows += batch.num_rows
-
-    def close(self) -> TableFacts:
-        self.buffer.drain()
-        self._parquet.close()
-        return TableFacts(self._rows, self._path.stat().st_size, file_sha256(self._path))
-
-    def sync(self) -> None:
-        """Sync a closed file to disk."""
-        with self._path.open("rb") as file:
-            os.fsync(file.fileno())
-
-    def abandon(self) -> None:
-        """Close the file in whatever state it is."""
-        if "_parquet" in vars(self):
-            # Nothing is kept, so it does not matter if the last bytes do not fit on a full disk.
-            with suppress(OSError):
-                self._parquet.close()
 
 
 @contextmanager
