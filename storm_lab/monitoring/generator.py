@@ -11,7 +11,7 @@ storm_lab's own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
@@ -23,6 +23,9 @@ from storm_lab.monitoring.monitor import LoadMonitor
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.traffic import inter_node_traffic
+
+if TYPE_CHECKING:
+    from storm_lab.monitoring.online_scheduling import OnlineScheduling
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +109,17 @@ ACTOR = "generator"
 
 
 class ScheduleGenerator:
-    """The schedule generator of one run."""
+    """The schedule generator of one run, with the settings of its plan."""
 
-    def __init__(
-        self,
-        control: ControlPlane,
-        monitor: LoadMonitor,
-        policy: Scheduler[Any],
-        *,
-        period_s: float,
-        overload: OverloadRule | None,
-        least_gain: float,
-    ) -> None:
+    def __init__(self, control: ControlPlane, monitor: LoadMonitor, plan: OnlineScheduling) -> None:
         self._control = control
         self._database = monitor.database
-        self._period_ns = ns(period_s)
-        self._detector = None if overload is None else OverloadDetector(overload, control.cluster)
-        self._least_gain = least_gain
+        self._plan = plan
+        self._detector = None if plan.overload is None else OverloadDetector(plan.overload, control.cluster)
         self._started = False
         self._paused_until_ns = 0
         self._running: dict[str, tuple[int, int]] = {}
-        self.policy = policy
+        self.policy = plan.policy
         self._log_policy("the run begins")
         control.nimbus.on_running(self._on_running)
         # A command may have delayed the start, or removed the topology that it waited for.
@@ -171,7 +164,8 @@ class ScheduleGenerator:
             return
         self._started = True
         self._control.log.note(ACTOR, "start-clock", "cluster", "the initial period is over")
-        self._control.clock.every(self._period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
+        period_ns = ns(self._plan.period_s)
+        self._control.clock.every(period_ns, Rank.MONITOR, ACTOR, lambda: self.generate("periodic"))
 
     def _check_overload(self, load: WindowLoad) -> None:
         if self._detector is None:
@@ -217,7 +211,7 @@ class ScheduleGenerator:
             now_ns=control.clock.now_ns,
             cause=cause,
             overloaded=overloaded,
-            least_gain=self._least_gain,
+            least_gain=self._plan.least_gain,
         )
         if made is None:
             control.log.note(ACTOR, "skip-schedule", "cluster", "nothing has been measured yet")

@@ -89,14 +89,7 @@ class OnlineScheduling:
         for name in ("period_s", "fetch_s"):
             check_number("a period", name, getattr(self, name), low=MIN_TIME_S, unit="s")
         monitor = self.monitor.begin(control, sampler)
-        generator = ScheduleGenerator(
-            control,
-            monitor,
-            self.policy,
-            period_s=self.period_s,
-            overload=self.overload,
-            least_gain=self.least_gain,
-        )
+        generator = ScheduleGenerator(control, monitor, self)
         _start_custom_scheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
             check_number("a swap", f"swaps[{index}].at_s", swap.at_s, unit="s")

@@ -1,4 +1,4 @@
-"""What the monitors write about executors that stop, move or end, from samples made by hand."""
+"""What the monitors write about executors that stop, move or end, and their moving average."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from storm_lab.emulator.plane import WindowSample
+from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Cluster, Executor, Node, Slot, executors_of
 from storm_lab.model.version import V2_0_0
 from storm_lab.monitoring.database import LoadDatabase, WindowLoad
-from storm_lab.monitoring.monitor import LoadMonitor
+from storm_lab.monitoring.monitor import LoadMonitor, MovingAverages
 from tests.schedulers.clusters import chain
 
 NS = 1_000_000_000
@@ -100,3 +101,26 @@ def test_nothing_stays_of_a_killed_topology_once_its_workers_have_ended(monitore
     assert monitored.take({(1, FIRST): 1.0}).executors.keys() == {FIRST, LAST}
     ended = monitored.take({})
     assert (ended.executors, ended.traffic) == ({}, {})
+
+
+def test_the_average_starts_with_the_first_sample_and_weighs_the_past_with_alpha() -> None:
+    averages: MovingAverages[str] = MovingAverages(0.25)
+    found = []
+    for sample in (100.0, 0.0, 50.0):
+        averages.add({"a": sample})
+        found.append(averages.values["a"])
+    assert found == [100.0, 25.0, 43.75]
+
+
+def test_the_average_of_a_key_without_new_samples_decays() -> None:
+    averages: MovingAverages[str] = MovingAverages(0.5)
+    averages.add({"a": 8.0})
+    averages.add({})
+    averages.add({"b": 1.0})
+    assert averages.values == {"a": 2.0, "b": 1.0}
+
+
+@pytest.mark.parametrize("alpha", [-0.1, 1.0, 2.0])
+def test_a_weight_outside_its_range_is_refused(alpha: float) -> None:
+    with pytest.raises(UserError, match="alpha"):
+        MovingAverages(alpha)
