@@ -8,7 +8,6 @@ import re
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -248,19 +247,15 @@ def test_a_schedule_onto_a_node_that_has_died_meanwhile_is_refused() -> None:
 
 
 @pytest.fixture
-def database(tmp_path: Path) -> Callable[[], Path]:
-    def run() -> Path:
-        path = tmp_path / "load.sqlite"
-        plan = OnlineScheduling(_To("node01"), monitor=MonitorPlan(database=path), period_s=100)
-        control, _ = _start(plan)
-        run_to(control, 150)
-        return path
-
-    return run
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "load.sqlite"
+    control, _ = _start(OnlineScheduling(_To("node01"), monitor=MonitorPlan(database=path), period_s=100))
+    run_to(control, 150)
+    return path
 
 
-def test_another_process_reads_the_database_with_plain_sql(database: Callable[[], Path]) -> None:
-    with sqlite3.connect(database()) as other:
+def test_another_process_reads_the_database_with_plain_sql(database: Path) -> None:
+    with sqlite3.connect(database) as other:
         rows = other.execute(
             "SELECT component, count(*), round(avg(mhz_average)) FROM latest_executor_load GROUP BY component"
         ).fetchall()
@@ -315,30 +310,21 @@ def test_a_generator_in_another_process_writes_a_schedule_that_is_fetched(tmp_pa
     run_to(control, 200)
 
 
-def test_an_older_runs_database_is_replaced_and_any_other_file_is_not(
-    database: Callable[[], Path], tmp_path: Path
-) -> None:
-    path = database()
-    LoadDatabase(path).close()
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM window").fetchone() == (0,)
-    precious = tmp_path / "thesis.txt"
-    precious.write_text("years of work")
-    with pytest.raises(UserError, match="exists and is not a load database"):
-        LoadDatabase(precious)
-    assert precious.read_text() == "years of work"
-    with pytest.raises(UserError, match="exists and is not a load database"):
-        LoadDatabase(tmp_path)
+def test_an_older_runs_database_is_replaced(database: Path) -> None:
+    LoadDatabase(database).close()
+    assert sqlite3.connect(database).execute("SELECT count(*) FROM window").fetchone() == (0,)
 
 
-def test_a_database_of_somebody_else_is_not_replaced(tmp_path: Path) -> None:
-    foreign = tmp_path / "thesis.sqlite"
+def test_any_other_file_is_not_replaced(tmp_path: Path) -> None:
+    text, foreign = tmp_path / "thesis.txt", tmp_path / "thesis.sqlite"
+    text.write_text("years of work")
     with closing(sqlite3.connect(foreign)) as thesis, thesis:
         thesis.execute("CREATE TABLE work (years INTEGER)")
-        thesis.execute("INSERT INTO work VALUES (4)")
-    with pytest.raises(UserError, match="exists and is not a load database"):
-        LoadDatabase(foreign)
-    with closing(sqlite3.connect(foreign)) as thesis:
-        assert thesis.execute("SELECT years FROM work").fetchall() == [(4,)]
+    before = foreign.read_bytes()
+    for path in (text, foreign, tmp_path):
+        with pytest.raises(UserError, match="exists and is not a load database"):
+            LoadDatabase(path)
+    assert (text.read_text(), foreign.read_bytes()) == ("years of work", before)
 
 
 def test_a_file_that_is_not_a_load_database_is_refused(tmp_path: Path) -> None:
