@@ -41,7 +41,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.version import V0_8_2
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 KINDS = ("spout", "first", "second", ACKER)
@@ -134,7 +134,7 @@ class Latencies:
     chunks: list[tuple[NDArray[Any], NDArray[Any]]] = field(default_factory=list)
 
     def append(self, table: str, columns: Mapping[str, Any]) -> None:
-        """Add rows; see `storm_lab.tuplelog.recorder.Recorder`."""
+        """Add rows; see `storm_lab.tuplelog.buffer.Recorder`."""
         if table == "roots":
             self.chunks.append((columns["complete_ns"].copy(), columns["latency_ns"].copy()))
 

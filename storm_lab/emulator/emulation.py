@@ -19,7 +19,7 @@ from storm_lab.emulator.plane import EmulationStoppedError, Plane, Stay
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.model import Assignment, Cluster
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 
 Progress = Callable[[int, int], None]
 """Called with the virtual time reached and the planned end, both in nanoseconds."""

@@ -31,8 +31,7 @@ from storm_lab.live.player_files import (
 )
 from storm_lab.live.sampler import Sample
 from storm_lab.model import executors_of
-from storm_lab.tuplelog import Coded
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Coded, Recorder
 
 
 def collect(records: LiveRecords, log: Recorder) -> None:

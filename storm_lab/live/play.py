@@ -36,7 +36,7 @@ from storm_lab.model import Assignment, Cluster
 from storm_lab.model.checks import check_number
 from storm_lab.model.settings import OF_TOPOLOGY
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 
 Progress = Callable[[int, int], None]
 """Called with the time reached and the planned end, both in nanoseconds since the start of the run."""

@@ -1,4 +1,4 @@
-"""A table's Parquet file, written one full row group at a time.
+"""What takes the rows of a run, and a table's Parquet file, written one full row group at a time.
 
 Names are held as int32 codes throughout. A Python string is handled once per distinct name, never per row.
 """
@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,13 @@ class Coded:
 
 Column = NDArray[np.generic] | Coded | Sequence[str]
 """What a caller may pass: numbers as an array; names as `Coded` or, if they are few, a list of strings."""
+
+
+class Recorder(Protocol):
+    """Takes rows of the tuple log's tables, as `storm_lab.tuplelog.writer.RunWriter` does."""
+
+    def append(self, table: str, columns: Mapping[str, Any]) -> None:
+        """Add rows: every column of the table's schema except ``run``."""
 
 
 class TableFile:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from storm_lab.emulator.control.clock import SECOND, VirtualClock
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 
 Fact = int | float | str | bool | None | list[str] | dict[str, int]
 

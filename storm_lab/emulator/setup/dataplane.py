@@ -29,7 +29,7 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.model import ACKER, Cluster, Executor, Node, Slot, StormVersion
 from storm_lab.model.settings import SettingValue
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 
 
 class DataPlane(KernelRunner):

@@ -18,7 +18,7 @@ from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import get_ready
 from storm_lab.emulator.state.layout import Kernel, grow_messages, grow_roots
 from storm_lab.emulator.state.names import NS_PER_S, Names
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Recorder
 
 LOAD_REPORT_NS = 5 * NS_PER_S
 _BUDGET = 1 << 62

@@ -19,8 +19,7 @@ from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
-from storm_lab.tuplelog.buffer import Coded
-from storm_lab.tuplelog.recorder import Recorder
+from storm_lab.tuplelog.buffer import Coded, Recorder
 
 _MOST_ATTEMPTS = np.iinfo(np.int16).max
 
