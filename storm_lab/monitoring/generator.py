@@ -10,7 +10,7 @@ storm_lab's own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.control.clock import Rank, ns
@@ -18,6 +18,7 @@ from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.zookeeper import Record
 from storm_lab.model import Assignment, Cluster, Executor, MeasuredLoad
+from storm_lab.model.checks import Allowed
 from storm_lab.monitoring.database import GeneratedSchedule, LoadDatabase, WindowLoad, parameters_json
 from storm_lab.monitoring.monitor import LoadMonitor
 from storm_lab.schedulers.ask import ask
@@ -45,6 +46,8 @@ class OverloadRule:
         failure_pause: number of windows without failures that ends a series of failures.
         pause_s: seconds after a detection in which no other one is reported, because a new schedule needs
             time to take effect.
+
+    Raises `UserError` for a number that is negative or not finite, or a part of a window.
     """
 
     node_fraction: float = 0.9
@@ -56,6 +59,10 @@ class OverloadRule:
     failure_windows: int = 0
     failure_pause: int = 2
     pause_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            Allowed(type(item.default), low=0).check("an overload rule", item.name, getattr(self, item.name))
 
 
 class OverloadDetector:

@@ -18,6 +18,7 @@ from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.plane import WindowSample
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, executors_of
+from storm_lab.model.checks import check_number
 from storm_lab.monitoring.database import ExecutorLoad, LoadDatabase, WindowLoad
 
 K = TypeVar("K", bound=Hashable)
@@ -31,9 +32,10 @@ class MovingAverages(Generic[K]):
     """
 
     def __init__(self, alpha: float) -> None:
-        if not 0 <= alpha < 1:
-            message = "the weight of the past is out of range"
-            raise UserError(message, field="alpha", value=alpha, remedy="give a number from 0 to less than 1")
+        check_number("a moving average", "alpha", alpha, high=1.0)
+        if alpha == 1:
+            message, remedy = "a moving average that keeps all of the past never changes", "give less than 1"
+            raise UserError(message, field="alpha", value=alpha, remedy=remedy)
         self._alpha = alpha
         self.values: dict[K, float] = {}
         """All averages, in the order in which the keys first occurred."""

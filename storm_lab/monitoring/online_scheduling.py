@@ -10,7 +10,7 @@ from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.nimbus import Status
 from storm_lab.model import InvalidAssignmentError
-from storm_lab.model.checks import check_number
+from storm_lab.model.checks import check_kind, check_kinds, check_number
 from storm_lab.model.topology import MIN_TIME_S
 from storm_lab.monitoring.database import LoadDatabase
 from storm_lab.monitoring.generator import ACTOR, OverloadRule, ScheduleGenerator
@@ -85,14 +85,18 @@ class OnlineScheduling:
     swaps: tuple[Swap, ...] = ()
 
     def start(self, control: ControlPlane, sampler: Sampler) -> None:
-        """Start monitors, generator and custom scheduler; `UserError` for a time out of range."""
+        """Start monitors, generator and custom scheduler; `UserError` for an invalid setting."""
+        owner = "online scheduling"
+        check_kinds(owner, self)
         for name in ("period_s", "fetch_s"):
-            check_number("a period", name, getattr(self, name), low=MIN_TIME_S, unit="s")
+            check_number(owner, name, getattr(self, name), low=MIN_TIME_S, unit="s")
+        check_number(owner, "least_gain", self.least_gain, high=1.0)
         monitor = self.monitor.begin(control, sampler)
         generator = ScheduleGenerator(control, monitor, self)
         _start_custom_scheduler(control, monitor.database, self.fetch_s)
         for index, swap in enumerate(self.swaps):
             check_number("a swap", f"swaps[{index}].at_s", swap.at_s, unit="s")
+            check_kind("a swap", f"swaps[{index}].policy", swap.policy, Scheduler)
             control.clock.at(
                 ns(swap.at_s), Rank.MONITOR, ACTOR, partial(generator.swap, swap.policy, "planned swap")
             )

@@ -32,8 +32,7 @@ from typing import Protocol
 
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
-from storm_lab.errors import UserError
-from storm_lab.model.checks import check_number
+from storm_lab.model.checks import check_number, check_whole
 from storm_lab.model.topology import MIN_TIME_S
 
 INCREASE_FACTOR = 1.25
@@ -63,13 +62,9 @@ class TunerSettings:
     similar: float = 0.05
 
     def __post_init__(self) -> None:
-        for name, value, valid, remedy in (
-            ("first", self.first, self.first >= 1, "give 1 or more"),
-            ("least", self.least, 1 <= self.least <= self.first, "give a value from 1 to first"),
-            ("similar", self.similar, 0 <= self.similar < 1, "give a fraction from 0 to less than 1"),
-        ):
-            if not valid:
-                raise UserError("the value is out of range", field=name, value=value, remedy=remedy)
+        check_whole("a tuner", "first", self.first, low=1, high=2**31 - 1)
+        check_whole("a tuner", "least", self.least, low=1, high=self.first)
+        check_number("a tuner", "similar", self.similar, high=0.99)
 
 
 class PendingTuner:

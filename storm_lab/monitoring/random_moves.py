@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from storm_lab.emulator.control.clock import Rank, ns
 from storm_lab.emulator.control.control_plane import ControlPlane, Sampler
 from storm_lab.emulator.control.nimbus import Status
+from storm_lab.errors import check_known
 from storm_lab.model import Assignment, InvalidAssignmentError
 from storm_lab.model.checks import check_number, check_whole
-from storm_lab.model.topology import MAX_TASKS, MIN_TIME_S
+from storm_lab.model.topology import ACKER, MAX_TASKS, MIN_TIME_S
 
 ACTOR = "mover"
 
@@ -24,7 +25,7 @@ class RandomMoves:
 
     ``components`` lists the components whose executors may be chosen; empty means all but spouts and ackers.
     The draw depends on the run's seed. While the topology is not active, moves are skipped and noted in the
-    log.
+    log. The first move raises `UserError` for an unknown component.
     """
 
     topology: str
@@ -47,6 +48,9 @@ class RandomMoves:
                 control.log.note(ACTOR, "skip-move", self.topology, "the topology is not active")
                 return
             topology = nimbus.topologies[self.topology]
+            known = [ACKER, *(component.id for component in topology.components)]
+            for name in self.components:
+                check_known("component", name, known, f"topology {self.topology!r}", field="components")
             movable = set(self.components or (bolt.id for bolt in topology.bolts))
             candidates = [executor for executor in sorted(stored.slots) if executor.component in movable]
             slots = sorted(set(stored.slots.values()))

@@ -215,9 +215,29 @@ def test_the_policy_can_be_swapped_during_a_run_and_the_log_records_when() -> No
     assert len(second.views) == 1
 
 
-def test_a_swap_before_the_run_is_refused() -> None:
-    with pytest.raises(UserError, match=r"swaps\[0\]\.at_s = -1"):
-        _start(OnlineScheduling(_To("node01"), swaps=(Swap(-1.0, _To("node01")),)))
+@pytest.mark.parametrize(
+    ("said", "given"),
+    [
+        (r"swaps\[0\]\.at_s = -1", {"swaps": (Swap(-1.0, _To("node01")),)}),
+        (r"swaps\[0\]\.policy = 'tstorm'", {"swaps": (Swap(1.0, "tstorm"),)}),  # type: ignore[arg-type]
+        ("policy = 'tstorm': online scheduling needs a Scheduler", {"policy": "tstorm"}),
+        ("monitor: online scheduling needs a MonitorPlan, not None", {"monitor": None}),
+        ("alpha = 'x'", {"monitor": MonitorPlan(alpha="x")}),  # type: ignore[arg-type]
+        ("fetch_s = 0", {"fetch_s": 0}),
+        ("least_gain = nan: .*give 0 to 1", {"least_gain": math.nan}),
+    ],
+)
+def test_invalid_plans_are_refused(said: str, given: dict[str, object]) -> None:
+    with pytest.raises(UserError, match=f"^{said}"):
+        _start(OnlineScheduling(**{"policy": _To("node01"), **given}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("node_fraction", math.nan), ("node_windows", 1.5), ("pause_s", -1)]
+)
+def test_invalid_rules_are_refused(field: str, value: float) -> None:
+    with pytest.raises(UserError, match=f"^{field} = "):
+        OverloadRule(**{field: value})  # type: ignore[arg-type]
 
 
 def test_a_new_schedule_waits_while_nimbus_is_down() -> None:

@@ -45,8 +45,10 @@ def test_the_limit_never_falls_below_the_least_value() -> None:
     assert _tuned([100, 0], least=20)[-1] == (DOWN, 20)
 
 
-@pytest.mark.parametrize(("field", "value"), [("first", 0), ("least", 0), ("least", 101), ("similar", 1.0)])
-def test_settings_out_of_range_are_refused_by_name(field: str, value: float) -> None:
+@pytest.mark.parametrize(
+    ("field", "value"), [("first", 0), ("first", "a"), ("least", 0), ("least", 101), ("similar", 1.0)]
+)
+def test_settings_out_of_range_are_refused_by_name(field: str, value: object) -> None:
     with pytest.raises(UserError, match=f"^{field} = "):
         TunerSettings(**{field: value})  # type: ignore[arg-type]
 

@@ -51,6 +51,14 @@ def test_a_move_is_skipped_while_the_topology_is_being_rebalanced() -> None:
     assert seconds_of(control, "skip-move") == [50.0]
 
 
+def test_an_unknown_component_is_refused_and_an_acker_is_none() -> None:
+    control = _moving(RandomMoves("chain", executors=1, components=("bolt", "__acker")))
+    run_to(control, 60)
+    assert control.log.of("assign")[1].detail["moved"] == 1
+    with pytest.raises(UserError, match="components = 'bolts': topology 'chain' has no such component"):
+        run_to(_moving(RandomMoves("chain", executors=1, components=("bolts",))), 60)
+
+
 @pytest.mark.parametrize(("field", "value"), [("executors", 0), ("first_s", -1.0), ("period_s", 0.0)])
 def test_invalid_moves_are_refused(field: str, value: float) -> None:
     with pytest.raises(UserError, match=f"^{field} = "):
