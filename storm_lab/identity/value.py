@@ -104,14 +104,16 @@ class _Reader:
             return f"built in {value.__module__}.{value.__qualname__}{bound}"
         if isinstance(value, Path):
             return f"path {value}"
-        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        if type(value) is np.ndarray and not value.dtype.hasobject:
             digest = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
             return f"array {value.dtype.descr} {value.shape} {digest}"
         if isinstance(value, set | frozenset):
             return f"{kind} {sorted(self.describe(item) for item in value)}"
         if type(value) in (list, tuple):
             return f"{kind} {[self.describe(item) for item in value]}"
-        if isinstance(value, Mapping) and not is_dataclass(value):
+        # A subclass of dict may hold more than its items, which pickle finds.
+        plain = type(value) is dict or not isinstance(value, dict)
+        if isinstance(value, Mapping) and plain and not is_dataclass(value):
             return f"{kind} {[(self.describe(key), self.describe(item)) for key, item in value.items()]}"
         if type(value).__module__.startswith("storm_lab.") and isinstance(
             own := getattr(value, "digest", None), str

@@ -9,9 +9,11 @@ import linecache
 import random
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -266,6 +268,9 @@ class Weighted:
         ([1, 2], [2, 1]),
         (np.arange(3), np.arange(4)),
         (np.arange(3), np.arange(3.0)),
+        (np.ma.array([1], mask=[0]), np.ma.array([1], mask=[1])),  # type: ignore[no-untyped-call]
+        (defaultdict(int, a=1), defaultdict(list, a=1)),
+        (MappingProxyType({"a": 1}), MappingProxyType({"a": 2})),
         (scaled(2.0), scaled(3.0)),
         (functools.partial(power, exponent=2), functools.partial(power, exponent=3)),
         (Path("a"), "a"),
