@@ -47,18 +47,10 @@ def _rename_column(folder: Path) -> None:
     _edit_facts(folder, "cpu", bytes=path.stat().st_size)
 
 
-def _fewer_rows(folder: Path) -> None:
-    _edit_facts(folder, "roots", rows=2)
-
-
 def _other_runs_table(folder: Path) -> None:
     write_run(folder.parent / "other", seed=2)
     shutil.copy(folder.parent / "other" / "roots.parquet", folder / "roots.parquet")
     _edit_facts(folder, "roots", bytes=(folder / "roots.parquet").stat().st_size)
-
-
-def _copied_table(folder: Path) -> None:
-    shutil.copy(folder / "roots.parquet", folder / "roots (copy).parquet")
 
 
 @pytest.mark.parametrize(
@@ -78,10 +70,14 @@ def _copied_table(folder: Path) -> None:
         (_rename_column, Problem.FOREIGN_SCHEMA, "host, node"),
         (_truncate, Problem.TRUNCATED, "roots.parquet has"),
         (_scramble, Problem.TRUNCATED, "not a readable Parquet"),
-        (_fewer_rows, Problem.TRUNCATED, "1 rows, not 2"),
+        (lambda folder: _edit_facts(folder, "roots", rows=2), Problem.TRUNCATED, "1 rows, not 2"),
         (lambda folder: (folder / "roots.parquet").write_bytes(b""), Problem.EMPTY, "roots.parquet is empty"),
         (_other_runs_table, Problem.DUPLICATED, "belongs to another run"),
-        (_copied_table, Problem.DUPLICATED, "roots (copy).parquet"),
+        (
+            lambda folder: shutil.copy(folder / "roots.parquet", folder / "roots (copy).parquet"),
+            Problem.DUPLICATED,
+            "roots (copy).parquet",
+        ),
     ],
 )
 def test_a_damaged_run_is_refused_with_folder_and_problem(
