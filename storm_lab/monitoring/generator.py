@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class OverloadRule:
     """Conditions of overload: a cluster is overloaded if any of them holds for a number of windows in a row.
 
+    A condition with a number of 0 is ignored.
+
     Args:
         node_fraction: a node's average load is above this part of its CPU capacity ...
         node_windows: ... in this many windows.
@@ -40,9 +42,8 @@ class OverloadRule:
         executor_windows: ... in this many windows. A thread cannot use more than a core.
         queued: an executor's receive queue has at least this many tuples at the end of a window ...
         queue_windows: ... in this many windows. A bottleneck that waits for a server fills queues, not cores.
-        failure_windows: root tuples fail for this many windows; 0 ignores failures. Spouts check for timeouts
-            once per timeout, so failures come in bursts. A series of failures ends only after
-            ``failure_pause`` windows without one.
+        failure_windows: root tuples fail for this many windows. Spouts check for timeouts once per timeout,
+            so failures come in bursts. A series ends only after ``failure_pause`` windows without one.
         failure_pause: number of windows without failures that ends a series of failures.
         pause_s: seconds after a detection in which no other one is reported, because a new schedule needs
             time to take effect.
@@ -83,7 +84,7 @@ class OverloadDetector:
         for node in self._cluster.nodes:
             _, average = load.nodes.get(node.id, (0.0, 0.0))
             above = average > rule.node_fraction * node.capacity_mhz
-            if self._consecutive_windows("node", node.id, above) >= rule.node_windows:
+            if 0 < rule.node_windows <= self._consecutive_windows("node", node.id, above):
                 hot.append(f"node {node.id} uses {average / node.capacity_mhz:.0%} of its CPU")
         self._seen |= load.executors.keys()
         for executor in sorted(self._seen):
@@ -92,7 +93,7 @@ class OverloadDetector:
                 rule.executor_fraction * self._cluster.node(entry.slot.node).core_mhz
             )
             full = entry is not None and entry.queued >= rule.queued
-            if self._consecutive_windows("core", executor, above) >= rule.executor_windows:
+            if 0 < rule.executor_windows <= self._consecutive_windows("core", executor, above):
                 busy.append(f"executor {executor} fills a core")
             if 0 < rule.queue_windows <= self._consecutive_windows("queue", executor, full):
                 blocked.append(f"executor {executor} has a full queue")

@@ -164,6 +164,14 @@ def test_a_queue_that_stays_full_is_an_overload_even_if_no_core_is_busy() -> Non
         assert len(control.log.of("detect-overload")) == expected
 
 
+def test_no_sign_of_zero_windows_is_an_overload() -> None:
+    rule = OverloadRule(node_windows=0, executor_windows=0, queue_windows=0)
+    control, plane = _start(OnlineScheduling(_To("node01"), period_s=1000, overload=rule))
+    plane.queue_length, plane.failed, plane.cpu_share["bolt"] = {"bolt": 500}, {"chain": 7}, 8.0
+    run_to(control, 200)
+    assert control.log.of("detect-overload") == []
+
+
 def test_failures_count_as_overload_only_when_the_rule_says_so() -> None:
     for windows, expected in ((0, 0), (3, 1)):
         rule = OverloadRule(failure_windows=windows, pause_s=1000)
