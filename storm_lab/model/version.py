@@ -24,7 +24,7 @@ class StormVersion:
     @classmethod
     def parse(cls, text: str) -> StormVersion:
         """Parse ``major.minor.patch``; raise `UserError` if it is not three numbers or no known release."""
-        pieces = text.strip().split(".")
+        pieces = str(text).strip().split(".")
         if len(pieces) != 3 or not all(p.isascii() and p.isdigit() and len(p) < 4 for p in pieces):
             remedy = "write it as three numbers, for example 0.9.7"
             raise UserError("is not a version of Storm", field="storm version", value=text, remedy=remedy)

@@ -106,6 +106,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "storm version = '99.0.0'.*0.8.0 to 2.8": lambda: StormVersion.parse("99.0.0"),
     "storm version = '0.11.0'": lambda: StormVersion((0, 11, 0)),
     "storm version = 'two'.*three numbers": lambda: StormVersion.parse("two"),
+    "storm version = 0.9: is not a version": lambda: StormVersion.parse(0.9),  # type: ignore[arg-type]
 }
 """Message and what is refused with it."""
 
