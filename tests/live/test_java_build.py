@@ -66,3 +66,10 @@ def test_all_sources_of_the_player_can_be_adapted_to_every_release(release: Rele
         left = adapted_to(text, release).replace(release.json_package, "")
         assert "//@" not in left, path
         assert not any(other in left for other in others), path
+
+
+def test_a_line_without_emissions_is_acked_so_that_its_caller_makes_the_next_call():
+    source = read_sources("stormlab")["stormlab/TraceSpout.java"]
+    played = source.partition("Burner.burn(trace.cpuNs(record));")[2].partition("@Override")[0]
+    assert "ack(current);" in played
+    assert "return" not in played

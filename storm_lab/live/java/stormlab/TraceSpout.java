@@ -90,9 +90,6 @@ public final class TraceSpout implements IRichSpout {
         Burner.pause(source.fetchNs);
         int record = source.record(line);
         Burner.burn(trace.cpuNs(record));
-        if (trace.emissions(record) <= 0) {
-            return;
-        }
         if (source.anchored) {
             long row = log.root(line, attempt);
             current = new Message(row, line, attempt);
