@@ -21,7 +21,6 @@ from storm_lab.schedulers import make_scheduler
 from storm_lab.tuplelog import Run, open_run
 from storm_lab.workloads.splitmix import SplitMix
 
-_SYSTEM = "__"
 _US = 1000.0
 
 
@@ -38,13 +37,13 @@ def played(site: Site, *, scheduler: str = "default", seed: int = 1, duration_s:
 
 
 def journey(run: Run, root: int) -> pd.DataFrame:
-    """Return the executions of a root tuple's tree, acker executions included, in order of their start.
+    """Return the executions of a root tuple's tree in order of their start.
 
     Columns: component, task, node, travelled, since_emit_us (entering the queue), waited_us, executed_us,
-    parent (row of the execution that emitted it; -1: the spout). The log does not name the parent: it is the
-    last execution on the sending task that began before the tuple was queued, which is a later one than the
-    true parent if a task executes several tuples of the tree while their children are on their way. Raises
-    `UserError` if the log holds no execution of this root.
+    parent (row of the execution that emitted it; -1: the spout). The log names only the task that sent a
+    tuple, so the parent is missing where that task had executed several tuples of the tree before this one
+    was queued, and in logs of real Storm, which do not tell when a tuple is queued. Raises `UserError` if the
+    log holds no execution of this root.
     """
     found = pq.read_table(run.path("executions"), filters=pc.field("root_id") == root).to_pandas()
     roots = pq.read_table(run.path("roots"), filters=pc.field("root_id") == root).to_pandas()
@@ -52,7 +51,7 @@ def journey(run: Run, root: int) -> pd.DataFrame:
         remedy = "choose one that roots_of returns"
         raise UserError("the log has no execution of this root", field="root", value=root, remedy=remedy)
     rows = found.sort_values(["start_ns", "task"], ignore_index=True)
-    emit = int(roots["emit_ns"].iloc[0])
+    emit, spout = (int(roots[name].iloc[0]) for name in ("emit_ns", "spout_task"))
     return pd.DataFrame(
         {
             "component": rows["component"].astype(str),
@@ -62,7 +61,7 @@ def journey(run: Run, root: int) -> pd.DataFrame:
             "since_emit_us": (rows["enqueue_ns"] - emit) / _US,
             "waited_us": (rows["start_ns"] - rows["enqueue_ns"]) / _US,
             "executed_us": (rows["end_ns"] - rows["start_ns"]) / _US,
-            "parent": [_parent(rows, row) for row in range(len(rows))],
+            "parent": pd.array([_parent(rows, row, spout) for row in range(len(rows))], "Int64"),
         }
     )
 
@@ -89,16 +88,20 @@ def ledger(steps: pd.DataFrame) -> pd.DataFrame:
 
     The spout sends the XOR of the ids of its tuples. A bolt that acks a tuple sends its id XOR those of the
     tuples that it emitted anchored to it. The value is 0 if and only if all are acked. Columns: sender,
-    sends, value.
+    sends, value. Raises `UserError` if the journey lacks a parent.
     """
-    own = steps[~steps["component"].str.startswith(_SYSTEM)]
-    parents, tasks = own["parent"].to_dict(), own["task"].to_dict()
+    unknown = steps.index[steps["parent"].isna()]
+    if len(unknown):
+        message = f"the log does not tell which execution emitted tuple {unknown[0]}"
+        remedy = "choose a root of which every parent is known"
+        raise UserError(message, field="steps", remedy=remedy)
+    parents, tasks = steps["parent"].to_dict(), steps["task"].to_dict()
     draw = SplitMix(1)
-    ids = {row: draw.next64() for row in own.index}
+    ids = {row: draw.next64() for row in steps.index}
     value = 0
     rows = []
-    for row, name in [(-1, "spout"), *own["component"].items()]:
-        children = [child for child in own.index if parents[child] == row]
+    for row, name in [(-1, "spout"), *steps["component"].items()]:
+        children = [child for child in steps.index if parents[child] == row]
         sent = ids.get(row, 0)
         for child in children:
             sent ^= ids[child]
@@ -108,9 +111,11 @@ def ledger(steps: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _parent(rows: pd.DataFrame, row: int) -> int:
-    """Return the last execution on the sending task that began before the tuple was queued; else -1."""
+def _parent(rows: pd.DataFrame, row: int, spout: int) -> int | None:
+    """Return the only execution on the sending task that had ended when the tuple was queued, or None."""
     execution = rows.loc[row]
-    before = rows[(rows["task"] == execution["source_task"]) & (rows["start_ns"] <= execution["enqueue_ns"])]
-    before = before[before.index != row]
-    return int(before.index[-1]) if len(before) else -1
+    if execution["source_task"] == spout:
+        return -1
+    # The emulator's bolts emit when an execution ends.
+    sent = (rows["task"] == execution["source_task"]) & (rows["end_ns"] <= execution["enqueue_ns"])
+    return int(sent.idxmax()) if sent.sum() == 1 else None

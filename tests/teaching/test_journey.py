@@ -26,7 +26,7 @@ def steps(tmp_path: Path) -> pd.DataFrame:
         executed("count", 3, 2, queued=6, took=6, done=7),
         executed("count", 4, 2, queued=6, took=8, done=9),
     ]
-    write_run(tmp_path / "run", {"roots": [root(1, 10)], "executions": rows})
+    write_run(tmp_path / "run", {"roots": [root(1, 10, spout_task=1)], "executions": rows})
     run = open_run(tmp_path / "run")
     assert roots_of(run) == [0]
     with pytest.raises(UserError, match="root = 7"):
@@ -39,6 +39,22 @@ def test_it_says_where_a_tuple_waited_and_who_sent_it(steps: pd.DataFrame) -> No
     assert steps["since_emit_us"].tolist() == [1000.0, 6000.0, 6000.0]
     assert steps["waited_us"].tolist() == [1000.0, 0.0, 2000.0]
     assert steps["parent"].tolist() == [-1, 0, 0]
+
+
+def test_a_parent_that_the_log_leaves_open_is_missing(tmp_path: Path) -> None:
+    rows = [
+        executed("split", 2, 1, queued=1, took=1, done=2),
+        executed("count", 3, 2, queued=3, took=3, done=4),
+        executed("count", 3, 2, queued=3, took=4, done=6),
+        executed("store", 5, 3, queued=5, took=5, done=9),
+        executed("store", 6, 3, queued=8, took=8, done=9),
+    ]
+    write_run(tmp_path / "run", {"roots": [root(1, 10, spout_task=1)], "executions": rows})
+    steps = journey(open_run(tmp_path / "run"), 0)
+    # At 5 ms the second word was being counted, so it was not what sent the first tuple to the store.
+    assert steps["parent"].tolist() == [-1, 0, 0, 1, pd.NA]
+    with pytest.raises(UserError, match="does not tell which execution emitted tuple 4"):
+        ledger(steps)
 
 
 def test_the_ledger_is_zero_at_its_end_and_not_before(steps: pd.DataFrame) -> None:
