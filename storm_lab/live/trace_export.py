@@ -306,7 +306,7 @@ _STEP = 24
 
 def spout_path(folder: Path, kind: str, spout: str) -> Path:
     """Return a spout's file of a kind (``queue``, ``lines``, ``arrivals``) among the exported files."""
-    # The id of a component may hold any sign, a slash too.
+    # The id of a component may hold any printable sign but a slash.
     return folder / f"{kind}-{quote(spout, safe='')}.bin"
 
 

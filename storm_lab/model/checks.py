@@ -152,10 +152,20 @@ def check_number(
     Allowed(float, low, high, unit).check(owner, field, value)
 
 
+ID_RULE = "a printable text of 1 to 200 characters without slashes"
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text may be an id: `ID_RULE`, as ids become file names and nodes of ZooKeeper."""
+    return 1 <= len(text) <= 200 and text.isprintable() and "/" not in text and "\\" not in text
+
+
 def check_id(owner: str, value: object) -> None:
-    """Raise `UserError` unless an id is a text that is not empty."""
+    """Raise `UserError` unless a value is a text that `is_id`."""
     if not isinstance(value, str) or not value:
         raise _type_error(owner, "id", value, "a name", "give a text")
+    if not is_id(value):
+        raise UserError(f"{owner} cannot have this id", field="id", value=value, remedy=f"give {ID_RULE}")
 
 
 def check_distinct(owner: str, noun: str, names: Sequence[object]) -> None:

@@ -101,6 +101,12 @@ def test_the_maximum_task_parallelism_caps_executors(tmp_path: Path) -> None:
     assert topology.component("b").executors == 2
 
 
+def test_a_name_that_cannot_be_an_id_is_missing(tmp_path: Path) -> None:
+    chain = SHAPES["shortest"].text
+    for text in ("name: a/b\n" + chain, chain.replace("lines", "a/b")):
+        assert "without slashes" in str(import_text(tmp_path, text).missing[0])
+
+
 def test_every_default_is_reported(tmp_path: Path) -> None:
     imported = import_text(tmp_path, SHAPES["shortest"].text)
     assert assumptions(imported) == {

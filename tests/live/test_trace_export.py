@@ -171,7 +171,7 @@ def test_characters_that_storm_refuses_in_names_are_replaced():
 
 
 def test_files_of_a_spout_stay_in_the_folder_whatever_its_id(tmp_path: Path):
-    spout = "../in/put"
+    spout = ".. %2F:*"
     topology = Topology("t", (Component(spout, outputs={"default": ("line",)}),))
     source = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_period_ns=10)
     plan = TopologyPlan(topology, build_trace(topology, {spout: _Words()}, V2), {spout: source})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from storm_lab.model.checks import ID_RULE, is_id
 from storm_lab.model.machines import Machines
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.model.version import V2_8_8, StormVersion
@@ -17,7 +18,6 @@ from storm_lab.workloads.importers.figures import Keys, Spread
 
 SATURATED = "saturated"  # stands for a rate: the source is never empty
 UNNAMED = "value"  # field of a stream whose fields are unknown
-_LONGEST_ID = 200
 
 Row = list[object] | dict[str, object]  # the values of one record, in order of the fields or by field
 
@@ -136,9 +136,8 @@ class Draft:
 
     def add(self, component: DraftComponent) -> bool:
         """Add a component, unless its id is invalid or taken, which is noted; return whether it was added."""
-        if not component.id or len(component.id) > _LONGEST_ID or not component.id.isprintable():
-            why = "its id is not a printable text of 1 to 200 characters"
-            self.notes.missing(component.place, "a component", why)
+        if not is_id(component.id):
+            self.notes.missing(component.place, "a component", f"its id is not {ID_RULE}")
             return False
         if component.id in self.components:
             why = "another one has this id: the first counts"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from storm_lab.errors import UserError
+from storm_lab.model.checks import ID_RULE, is_id
 from storm_lab.model.topology import DEFAULT_DEMAND, Component, Grouping, Resources, Subscription, Topology
 from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.importers.figures import Defaults, Emits, Figures, Keys, Spread
@@ -62,6 +63,8 @@ def finish(draft: Draft, defaults: Defaults) -> Playable | None:
 
 def _check_topology(draft: Draft) -> None:
     """Check components, subscriptions and streams, and declare the streams that subscriptions need."""
+    if not is_id(draft.name):
+        draft.notes.missing(draft.place, "the topology's name", f"{draft.name!r} is not {ID_RULE}")
     _leave_out_idle(draft)
     if len(draft.components) > MOST_COMPONENTS:
         draft.notes.missing(draft.place, "the components", f"there are more than {MOST_COMPONENTS}")

@@ -13,6 +13,7 @@ from http.client import HTTPException
 from urllib.parse import quote, unquote, urlsplit
 
 from storm_lab.errors import UserError
+from storm_lab.model.checks import ID_RULE, is_id
 from storm_lab.model.cluster import Cluster, Node
 from storm_lab.model.machines import Machines, machine
 from storm_lab.model.topology import Resources
@@ -159,8 +160,8 @@ def machines_of(page: Part, notes: Notes) -> Machines | None:
     for item in page.under("supervisors"):
         host = a_text(item.get("host")) or ""
         name = a_text(item.get("id")) or host
-        if not name or any(node.id == name for node in nodes):
-            notes.cannot_use(item.place, "a supervisor", "it has no name, or one that is taken")
+        if not is_id(name) or any(node.id == name for node in nodes):
+            notes.cannot_use(item.place, "a supervisor", f"its name is taken, or not {ID_RULE}")
             continue
         slots = number(item.get("slotsTotal")) or 0.0
         if not 1 <= slots <= 1000:
