@@ -256,9 +256,12 @@ def recorded() -> Playable:
     """Return a topology whose code was run."""
     place, notes = Place("x"), Notes()
     draft = Draft("streamparse", "r", place, notes)
-    draft.add(DraftComponent("s", True, place, streams={"default": DraftStream(("a", "b"))}, rate_per_s=5.0))
+    streams = {"default": DraftStream(("a", "b"))}
     inputs = [DraftInput("s", place, grouping=Grouping.FIELDS, fields=("a",))]
-    draft.add(DraftComponent("t", False, place, inputs=inputs, tick_s=2.0, executors=2))
+    draft.components = {
+        "s": DraftComponent("s", True, place, streams=streams, rate_per_s=5.0),
+        "t": DraftComponent("t", False, place, inputs=inputs, tick_s=2.0, executors=2),
+    }
     draft.calls = RecordedCalls(
         spouts={
             "s": tuple(
@@ -376,7 +379,9 @@ def drafts(draw: st.DrawFn) -> Draft:
     names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
     times = st.floats(0, 1e6)
     for number, name in enumerate(names):
-        component = DraftComponent(name, number == 0, place, executors=draw(st.integers(1, 5)))
+        component = draft.add(name, place, is_spout=number == 0)
+        assert component is not None
+        component.executors = draw(st.integers(1, 5))
         component.tasks = draw(st.none() | st.integers(component.executors or 1, 9))
         component.cost_us = draw(
             st.builds(Spread, times) | st.builds(Spread, times, times, times, times | st.just(math.inf))
@@ -391,7 +396,6 @@ def drafts(draw: st.DrawFn) -> Draft:
             kind = draw(st.sampled_from(list(Grouping)))
             fields = ("key",) if kind in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ()
             component.inputs = [DraftInput(source, place, stream, kind, fields)]
-        draft.add(component)
     for component in draft.components.values():
         for name in ("default", "other"):
             stream_of = component.stream(name)

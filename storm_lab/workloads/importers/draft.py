@@ -134,17 +134,17 @@ class Draft:
                 if item.cost_us is not None:
                     item.cost_us = item.cost_us.scaled(factor)
 
-    def add(self, component: DraftComponent) -> bool:
-        """Add a component, unless its id is invalid or taken, which is noted; return whether it was added."""
-        if not is_id(component.id):
-            self.notes.missing(component.place, "a component", f"its id is not {ID_RULE}")
-            return False
-        if component.id in self.components:
+    def add(self, name: str, place: Place, *, is_spout: bool) -> DraftComponent | None:
+        """Add a component and return it, unless its id is invalid or taken, which is noted."""
+        if not is_id(name):
+            self.notes.missing(place, "a component", f"its id is not {ID_RULE}")
+            return None
+        if name in self.components:
             why = "another one has this id: the first counts"
-            self.notes.cannot_use(component.place, f"component {component.id!r}", why)
-            return False
-        self.components[component.id] = component
-        return True
+            self.notes.cannot_use(place, f"component {name!r}", why)
+            return None
+        self.components[name] = DraftComponent(name, is_spout, place)
+        return self.components[name]
 
     def subscriptions(self, source: str, stream: str | None = None) -> list[DraftInput]:
         """Return the subscriptions to a component, or only those to one of its streams."""

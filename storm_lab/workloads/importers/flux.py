@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from storm_lab.errors import UserError
-from storm_lab.model.topology import DEFAULT_STREAM, Grouping
+from storm_lab.model.topology import Grouping
 from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, read_bounded, yaml_part
-from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
+from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand, read_shell, run_flux
 from storm_lab.workloads.importers.flux_text import is_open, restored, substituted
 from storm_lab.workloads.importers.plain import Wanted
@@ -25,9 +25,9 @@ from storm_lab.workloads.importers.scalars import (
     RESOURCES,
     TASKS,
     a_text,
+    add_stream,
     amount,
     flag,
-    grouping_of,
     note_idle,
     read_settings,
     texts,
@@ -100,11 +100,10 @@ def _refuse_source(source: Part, draft: Draft) -> None:
 
 
 def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, is_spout: bool) -> None:
-    notes = draft.notes
-    name = a_text(part.get("id")) or ""
-    component = DraftComponent(name, is_spout, part.place)
-    if not draft.add(component):
+    component = draft.add(a_text(part.get("id")) or "", part.place, is_spout=is_spout)
+    if component is None:
         return
+    notes, name = draft.notes, component.id
     class_name = a_text(part.get("className")) or ""
     if not class_name:
         notes.cannot_use(part.place, f"{name}'s class", "there is no className; Flux would refuse the file")
@@ -154,22 +153,9 @@ def _count(part: Part, name: str, key: str, draft: Draft) -> int | None:
 
 
 def _stream(part: Part, draft: Draft) -> None:
-    source, target = (a_text(part.get(key)) or "" for key in ("from", "to"))
-    notes = draft.notes
-    if not source or not target:
-        notes.missing(part.place, "a stream", "it needs both from and to")
-        return
-    component = draft.components.get(target)
-    if component is None:
-        known = ", ".join(list(draft.components)[:12]) or "none"
-        notes.missing(part.place, f"the stream to {target!r}", f"there is no such bolt; there are: {known}")
-        return
-    how = part.get("grouping")
-    place = part.place if how is ABSENT else how.place
-    grouping = grouping_of(a_text(how.get("type")), notes, place)
-    stream = a_text(how.get("streamId")) or DEFAULT_STREAM
-    fields = texts(how.get("args")) if grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ()
-    component.inputs.append(DraftInput(source, place, stream, grouping, fields))
+    item = add_stream(part, draft)
+    if item is not None and item.grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY):
+        item.fields = texts(part.get("grouping").get("args"))
 
 
 def _guess_version(merged: Merged, draft: Draft) -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.workloads.importers.documents import ABSENT, Notes, Part
-from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
+from storm_lab.workloads.importers.draft import Draft, DraftStream
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
-from storm_lab.workloads.importers.scalars import a_text, amount, flag, grouping_of, read_settings, whole
+from storm_lab.workloads.importers.scalars import a_text, add_stream, amount, flag, read_settings, whole
 
 FORMAT = "storm-loadgen"
 FIELDS = ("key", "value")  # fields of all its streams; fields groupings use the first
@@ -57,10 +57,10 @@ def read_loadgen(part: Part, path: Path, notes: Notes) -> Draft:
 
 
 def _component(part: Part, draft: Draft, rates: dict[tuple[str, str], Spread], *, is_spout: bool) -> None:
-    name, notes = a_text(part.get("id")) or "", draft.notes
-    component = DraftComponent(name, is_spout, part.place)
-    if not draft.add(component):
+    component = draft.add(a_text(part.get("id")) or "", part.place, is_spout=is_spout)
+    if component is None:
         return
+    name, notes = component.id, draft.notes
     component.executors = whole(part.get("parallelism"), notes, f"parallelism of {name}", least=1)
     # 0 stands for "not set".
     component.cpu_points = amount(part.get("cpuLoad"), notes, f"cpuLoad of {name}") or None
@@ -80,24 +80,18 @@ def _component(part: Part, draft: Draft, rates: dict[tuple[str, str], Spread], *
 
 
 def _subscription(part: Part, draft: Draft) -> None:
-    source, target = (a_text(part.get(key)) or "" for key in ("from", "to"))
-    component = draft.components.get(target)
-    if component is None:
-        draft.notes.missing(part.place, f"the stream to {target!r}", "there is no such bolt")
+    item = add_stream(part, draft)
+    if item is None:
         return
-    grouping = part.get("grouping")
-    where = part if grouping is ABSENT else grouping
-    kind = grouping_of(a_text(where.get("type")), draft.notes, where.place)
-    cost = _spread(part.get("execTime"), draft, f"execTime of {target} from {source}")
-    process = _spread(part.get("processTime"), draft, f"processTime of {target} from {source}")
+    of = f"of {a_text(part.get('to'))} from {item.source}"
+    cost, process = (_spread(part.get(key), draft, f"{key} {of}") for key in ("execTime", "processTime"))
     if process is not None and cost is not None and process.mean > cost.mean + 1:
         why = "acks that come later than execute ends are not played: acked when it ends"
-        draft.notes.cannot_use(part.place, f"processTime of {target} from {source}", why)
-    stream = a_text(where.get("streamId")) or DEFAULT_STREAM
-    fields = FIELDS[:1] if kind in (Grouping.FIELDS, Grouping.PARTIAL_KEY) else ()
+        draft.notes.cannot_use(part.place, f"processTime {of}", why)
+    if item.grouping in (Grouping.FIELDS, Grouping.PARTIAL_KEY):
+        item.fields = FIELDS[:1]
     # To storm-loadgen, a missing distribution is zero.
-    cost_us = Spread(0.0) if cost is None else cost.scaled(1000.0)
-    component.inputs.append(DraftInput(source, part.place, stream, kind, fields, cost_us))
+    item.cost_us = Spread(0.0) if cost is None else cost.scaled(1000.0)
 
 
 def _spread(part: Part, draft: Draft, what: str) -> Spread | None:

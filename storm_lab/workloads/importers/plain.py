@@ -37,14 +37,16 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
     factor = (measured or REFERENCE_MHZ) / REFERENCE_MHZ
     for name, entry in given["components"].items():
         place = part.at(("components", name)).place
-        component = DraftComponent(name, is_spout=not entry.get("inputs"), place=place)
+        is_spout = not entry.get("inputs")
+        check_entry(part, name, entry, bolt="" if is_spout else "has inputs, so it is a bolt")
+        component = draft.add(name, place, is_spout=is_spout)
+        if component is None:
+            continue
         component.declared = "emits" in entry
-        check_entry(part, name, entry, bolt="" if component.is_spout else "has inputs, so it is a bolt")
         for number, item in enumerate(entry.get("inputs", ())):
             where = part.at(("components", name, "inputs", number))
             component.inputs.append(_input(where, name, item, factor))
-        if draft.add(component):
-            put_figures(component, entry, factor, path.parent, inside=True)
+        put_figures(component, entry, factor, path.parent, inside=True)
     read_settings(part.get("settings"), draft)
     put_topology(draft, given)
     if "recording" in given:

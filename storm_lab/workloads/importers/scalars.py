@@ -9,9 +9,9 @@ import math
 from collections.abc import Iterable
 
 from storm_lab.model.settings import CPU, OF_TOPOLOGY, OFFHEAP, ONHEAP
-from storm_lab.model.topology import Grouping
+from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, Place
-from storm_lab.workloads.importers.draft import Draft
+from storm_lab.workloads.importers.draft import Draft, DraftInput
 from storm_lab.workloads.multilang.plan import TICK
 
 MOST_EXECUTORS = 10_000  # most executors or tasks of one component; clusters in papers run some hundreds
@@ -85,6 +85,24 @@ def grouping_of(name: str | None, notes: Notes, place: Place) -> Grouping:
         what, why = "a stream without a grouping", "Storm requires one"
     notes.cannot_use(place, what, f"{why}: played as a shuffle")
     return Grouping.SHUFFLE
+
+
+def add_stream(part: Part, draft: Draft) -> DraftInput | None:
+    """Add the input, without fields, that an entry of Flux's or storm-loadgen's streams states; return it."""
+    source, target = (a_text(part.get(key)) or "" for key in ("from", "to"))
+    if not source or not target:
+        draft.notes.missing(part.place, "a stream", "it needs both from and to")
+        return None
+    if target not in draft.components:
+        why = f"there is no such bolt; there are: {', '.join(list(draft.components)[:12]) or 'none'}"
+        draft.notes.missing(part.place, f"the stream to {target!r}", why)
+        return None
+    how = part.get("grouping")
+    place = part.place if how is ABSENT else how.place
+    grouping = grouping_of(a_text(how.get("type")), draft.notes, place)
+    item = DraftInput(source, place, a_text(how.get("streamId")) or DEFAULT_STREAM, grouping)
+    draft.components[target].inputs.append(item)
+    return item
 
 
 TASKS = "topology.tasks"

@@ -75,7 +75,9 @@ def read_ui(pages: UiPages, place: Place, notes: Notes) -> Draft:
     for section, identity, is_spout in (("spouts", "spoutId", True), ("bolts", "boltId", False)):
         for item in page.under(section):
             name = a_text(item.get(identity)) or ""
-            if not name.startswith("__") and _add(item, name, draft, is_spout=is_spout):
+            component = None if name.startswith("__") else draft.add(name, item.place, is_spout=is_spout)
+            if component is not None:
+                _put_size(item, component, notes)
                 counts[name] = _counts(item, pages.components.get(name, ABSENT))
     _count_metrics(pages.metrics, counts)
     _subscriptions(pages, counts, draft)
@@ -108,19 +110,15 @@ def _pretty_seconds(text: str) -> float:
     return float(sum(int(span[1]) * _UNITS[span[2]] for span in spans if span)) if all(spans) else 0.0
 
 
-def _add(item: Part, name: str, draft: Draft, *, is_spout: bool) -> bool:
-    component = DraftComponent(name, is_spout, item.place)
-    if not draft.add(component):
-        return False
-    component.executors = whole(item.get("executors"), draft.notes, f"executors of {name}", least=1)
-    component.tasks = whole(item.get("tasks"), draft.notes, f"tasks of {name}", least=1)
+def _put_size(item: Part, component: DraftComponent, notes: Notes) -> None:
+    component.executors = whole(item.get("executors"), notes, f"executors of {component.id}", least=1)
+    component.tasks = whole(item.get("tasks"), notes, f"tasks of {component.id}", least=1)
     if component.tasks is not None and component.executors is not None:
         component.executors = min(component.executors, component.tasks)
     for key, attribute in _LOADS.items():
         value = number(item.get(key))
         if value is not None and 0 <= value <= 1e9:
             setattr(component, attribute, value)
-    return True
 
 
 def _counts(item: Part, page: Part) -> _Counts:

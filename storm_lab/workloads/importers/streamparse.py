@@ -14,7 +14,7 @@ from typing import Any
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.clojure_topology import read_clojure
 from storm_lab.workloads.importers.documents import Notes, Place, part_of, read_bounded
-from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput, DraftStream
+from storm_lab.workloads.importers.draft import Draft, DraftInput, DraftStream
 from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.importers.python_run import (
     RunFailedError,
@@ -136,8 +136,8 @@ def _draft_of(
 
 
 def _component(spec: ComponentSpec, draft: Draft, place: Place) -> None:
-    component = DraftComponent(spec.name, spec.is_spout, Place(place.file, spec.line, spec.name))
-    if not draft.add(component):
+    component = draft.add(spec.name, Place(place.file, spec.line, spec.name), is_spout=spec.is_spout)
+    if component is None:
         return
     if not 1 <= spec.par <= MOST_EXECUTORS:
         why = f"{spec.par} is not a whole number from 1 to {MOST_EXECUTORS}"
