@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from storm_lab.workloads.importers.imported import Imported
+from storm_lab.workloads.importers.importing import import_topology
+
 
 @dataclass(frozen=True)
 class Project:
@@ -85,6 +88,13 @@ HEAD = """from streamparse import (
 )
 
 
+class Ones(Spout):
+    outputs = ["n"]
+
+    def next_tuple(self):
+        self.emit([1])
+
+
 class End(Bolt):
     def process(self, tup):
         pass
@@ -109,6 +119,11 @@ def one_file(text: str, **expected: object) -> Project:
     """Return a project whose topology file holds everything, after `HEAD`."""
     files = {"config.json": CONFIG, "topologies/wc.py": HEAD + text}
     return Project(files, **expected)  # type: ignore[arg-type]
+
+
+def ran(folder: Path, text: str, **options: object) -> Imported:
+    """Write a project of `one_file`, and import it with its Python run."""
+    return import_topology(one_file(text).write(folder), run_python=True, **options)  # type: ignore[arg-type]
 
 
 PROJECTS: dict[str, Project] = {

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.workloads.importers.importing import import_topology
 from tests.importers.reading import assumptions, overlay_of, ready
-from tests.importers.streamparse_shapes import one_file
+from tests.importers.streamparse_shapes import ran
 
 
 @pytest.mark.parametrize(
@@ -33,7 +32,7 @@ class S(Spout):
 class T(Topology):
     s = S.spec()
 """
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
+    imported = ran(tmp_path, source)
     assert ready(imported).sources["s"].rate_per_s == pytest.approx(rate_per_s)
 
 
@@ -56,16 +55,11 @@ class S(Spout):
 class T(Topology):
     s = S.spec()
 """
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True)
+    imported = ran(tmp_path, source)
     assert ("s", "rate of all its executors") in assumptions(imported)
 
 
 BATCHES = """
-class S(Spout):
-    outputs = ["n"]
-    def next_tuple(self):
-        self.emit([1])
-
 class Batch(KIND):
     outputs = ["size"]
     secs_between_batches = 1
@@ -74,7 +68,7 @@ class Batch(KIND):
         self.emit([len(tups)])
 
 class T(Topology):
-    s = S.spec()
+    s = Ones.spec()
     batch = Batch.spec(inputs=[s])
 """
 
@@ -85,9 +79,8 @@ class T(Topology):
 def test_batches_are_those_of_a_timer_or_of_the_ticks_of_an_overlay(
     tmp_path: Path, kind: str, overlay: str
 ) -> None:
-    project = one_file(BATCHES.replace("KIND", kind)).write(tmp_path)
     figures = overlay_of(tmp_path, f"components: {overlay}") if overlay else None
-    playable = ready(import_topology(project, run_python=True, overlay=figures))
+    playable = ready(ran(tmp_path, BATCHES.replace("KIND", kind), overlay=figures))
     # A batch a second, at every second tick of the overlay's, of 100 records per second.
     assert playable.topology.component("batch").tick_seconds == pytest.approx(1.0, rel=0.1)
     assert playable.calls.ticks["batch"].emits[0].values[0] == pytest.approx(100, abs=2)

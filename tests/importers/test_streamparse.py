@@ -14,7 +14,7 @@ from storm_lab.model import Grouping
 from storm_lab.workloads.importers.export import export_topology
 from storm_lab.workloads.importers.importing import import_topology
 from tests.importers.reading import assumptions, executions, overlay_of, ready, unusable_text
-from tests.importers.streamparse_shapes import PROJECTS, Project, one_file
+from tests.importers.streamparse_shapes import PROJECTS, Project, ran
 
 
 @pytest.mark.parametrize("project", PROJECTS.values(), ids=PROJECTS)
@@ -149,7 +149,7 @@ class T(Topology):
 
 
 def test_sleeping_takes_virtual_time_and_determines_the_rate(tmp_path: Path) -> None:
-    imported = import_topology(one_file(SLEEPS).write(tmp_path), run_python=True)
+    imported = ran(tmp_path, SLEEPS)
     # Five executors, four tuples a second each.
     assert ready(imported).sources["s"].rate_per_s == 20.0
     assert "rate of s from what it sleeps: 20 records/s" in imported.read
@@ -175,8 +175,7 @@ class S(Spout):
 class T(Topology):
     s = S.spec()
 """
-    project = one_file(source).write(tmp_path)
-    runs = [ready(import_topology(project, run_python=True)).calls for _ in range(2)]
+    runs = [ready(ran(tmp_path, source)).calls for _ in range(2)]
     assert runs[0] == runs[1]
 
 
@@ -226,7 +225,7 @@ class T(Topology):
     s = S.spec()
     where = Where.spec(inputs={s: Grouping.fields("n")}, par=3)
 """
-    playable = ready(import_topology(one_file(source).write(tmp_path), run_python=True))
+    playable = ready(ran(tmp_path, source))
     # Storm makes Longs of them: the hash of -n is n - 1, and that of the list of it 31 + n - 1. Tasks are
     # numbered by name: the acker has 1, the spout 2, and this bolt 3 to 5.
     recorded = [call.emits[0].values[0] for call in playable.calls.bolts["where"]]
@@ -256,7 +255,7 @@ class T(Topology):
     s = S.spec()
     seen = Seen.spec(inputs={s: Grouping.fields("k")}, par=4)
 """
-    playable = ready(import_topology(one_file(text).write(tmp_path), run_python=True))
+    playable = ready(ran(tmp_path, text))
     seen = {emit.values[:2] for call in playable.calls.bolts["seen"] for emit in call.emits}
     # Java's hash gives each key one task: (31 + 97) % 4 and (31 + 98) % 4 after task 3.
     first = 3
@@ -292,7 +291,7 @@ class S(Spout):
 class T(Topology):
     s = S.spec()
 """
-    imported = import_topology(one_file(text).write(tmp_path), run_python=True, python_seconds=20)
+    imported = ran(tmp_path, text, python_seconds=20)
     assert says in unusable_text(imported)
     # The declared topology can still be played.
     assert not ready(imported).calls.components
@@ -300,47 +299,34 @@ class T(Topology):
 
 def test_a_bolt_that_hangs_is_left_out_and_the_rest_is_run(tmp_path: Path) -> None:
     text = """
-class S(Spout):
-    outputs = ["x"]
-    def next_tuple(self):
-        self.emit([1])
-
 class Hangs(Bolt):
     def process(self, tup):
         while True: pass
 
-class Works(Bolt):
-    def process(self, tup):
-        pass
-
 class T(Topology):
-    s = S.spec()
+    s = Ones.spec()
     hangs = Hangs.spec(inputs=[s])
-    works = Works.spec(inputs=[s])
+    works = End.spec(inputs=[s])
 """
-    imported = import_topology(one_file(text).write(tmp_path), run_python=True)
+    imported = ran(tmp_path, text)
     assert ready(imported).calls.components == {"s", "works"}
-    assert "running hangs: a call did not come back within 5 s: played by its figures" in unusable_text(
-        imported
-    )
+    said = unusable_text(imported)
+    assert "running hangs: a call did not come back within 5 s: played by its figures" in said
 
 
 def test_processes_started_by_user_code_end_with_it(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     text = f"""
 import subprocess, sys
-class S(Spout):
-    outputs = ["x"]
+class S(Ones):
     def initialize(self, conf, ctx):
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         open({str(pids)!r}, "w").write(str(child.pid))
-    def next_tuple(self):
-        self.emit([1])
 
 class T(Topology):
     s = S.spec()
 """
-    assert ready(import_topology(one_file(text).write(tmp_path), run_python=True)).calls.components
+    assert ready(ran(tmp_path, text)).calls.components
     pid = int(pids.read_text())
     deadline = time.monotonic() + 10.0
     while not _is_gone(pid) and time.monotonic() < deadline:
@@ -409,20 +395,18 @@ def test_a_project_that_imports_streamparses_own_programs_can_be_run(tmp_path: P
     assert playable.calls.components == {"numbers", "add"}
 
 
-def test_a_topology_with_missing_components_is_read_as_text_even_if_it_may_run(
-    tmp_path: Path,
-) -> None:
-    files = {
-        "topologies/lost.py": (
-            "from bolts.lost import Add\nfrom spouts.lost import Numbers\n"
-            "from streamparse import Topology\n\n"
-            "class Lost(Topology):\n    numbers = Numbers.spec()\n    add = Add.spec(inputs=[numbers])\n"
-        )
-    }
-    imported = import_topology(Project(files).write(tmp_path), run_python=True)
-    assert "numbers is of the module spouts, which is not installed here: read as text" in unusable_text(
-        imported
-    )
+def test_a_topology_with_missing_components_is_read_as_text_even_if_it_may_run(tmp_path: Path) -> None:
+    text = """
+from bolts.lost import Add
+from spouts.lost import Numbers
+
+class Lost(Topology):
+    numbers = Numbers.spec()
+    add = Add.spec(inputs=[numbers])
+"""
+    imported = ran(tmp_path, text)
+    said = unusable_text(imported)
+    assert "numbers is of the module spouts, which is not installed here: read as text" in said
     assert [c.id for c in ready(imported).topology.components] == ["numbers", "add"]
 
 

@@ -6,14 +6,12 @@ import pytest
 
 from storm_lab.workloads.importers.importing import import_topology
 from tests.importers.reading import ready, unusable_text
-from tests.importers.streamparse_shapes import one_file
+from tests.importers.streamparse_shapes import one_file, ran
 
 DECLARED = """
 {imports}
-class S(Spout):
+class S(Ones):
     outputs = {outputs}
-    def next_tuple(self):
-        self.emit([1])
 
 class T(Topology):
     s = S.spec({given})
@@ -26,11 +24,7 @@ class T(Topology):
     ("outputs", "given", "fault"),
     [
         ("5", "", "s: outputs must be a list, not 5: left out"),
-        (
-            "[Stream(fields='n')]",
-            "",
-            "s: fields of stream 'default' must be a list, not the text 'n': read as",
-        ),
+        ("[Stream(fields='n')]", "", "s: fields of stream 'default' must be a list, not the text 'n': read"),
         ("[Stream(fields=5)]", "", "s: fields of stream 'default' must be a list, not 5: left out"),
         ("[Stream(['n'], name=['x'])]", "", "s: the name of a stream must be a text, not ['x']: left out"),
         ("['n']", "name=['x']", "['x']"),
@@ -51,7 +45,7 @@ def test_fields_of_a_module_that_is_not_installed_are_reported(tmp_path: Path, o
     more = "b = Bolt.spec(inputs={s: Grouping.fields('n')})"
     imports = "from absent_schema import FIELDS"
     source = DECLARED.format(imports=imports, outputs=outputs, given="", more=more)
-    imported = import_topology(one_file(source).write(tmp_path), run_python=True, python_seconds=5)
+    imported = ran(tmp_path, source, python_seconds=5)
     assert "absent_schema" in unusable_text(imported)
     assert "it was ended" not in unusable_text(imported)
     assert ready(imported).topology.component("s").outputs == {"default": ("n",)}
