@@ -58,6 +58,7 @@ def test_a_server_and_a_tick_can_be_given(tmp_path: Path) -> None:
             "overlay.yaml:2 components.spoot.*no such component; .*there are: ",
         ),
         ("components: {a: {rate_per_s: 1}}", "a is a bolt, and rate_per_s is for spouts"),
+        ("components: {s: {tick: {every_s: 1}}}", "s is a spout, and tick is for bolts"),
         ("components: {a: {cost: 1}}", "does not know 'cost'"),
         ("components: {s: {records: nothere.txt}}", "no such file"),
         ("defaults: {cost_us: x}", "must be of type number"),

@@ -141,6 +141,11 @@ def test_measured_costs_are_scaled_by_the_speed_of_their_machine(tmp_path: Path)
         ("cost_us: 50", "cost_us: .nan", "must be a finite number"),
         ("cost_us: 50", "cost_us: -1", "must be at least 0"),
         ("cost_us: 50", "rate_per_s: 5", "store has inputs, so it is a bolt, and rate_per_s is for spouts"),
+        (
+            "replays: true",
+            "tick: {every_s: 1}",
+            "lines has no inputs, so it is a spout, and tick is for bolts",
+        ),
         ("name: wc", "nam: wc", "does not know 'nam'|needs 'name'"),
         ("owner: me", "recording: ../secret", "must be a text of the form"),
         ("owner: me", "measured_on: {type: abacus}", "no such machine type"),

@@ -38,7 +38,8 @@ def read_plain(part: Part, path: Path, notes: Notes) -> Draft:
     for name, entry in given["components"].items():
         place = part.at(("components", name)).place
         is_spout = not entry.get("inputs")
-        check_entry(part, name, entry, bolt="" if is_spout else "has inputs, so it is a bolt")
+        why = "has no inputs, so it is" if is_spout else "has inputs, so it is"
+        check_entry(part, name, entry, why, is_spout=is_spout)
         component = draft.add(name, place, is_spout=is_spout)
         if component is None:
             continue
@@ -105,16 +106,21 @@ def keys_of(given: Mapping[str, Any]) -> Keys:
     return Keys(int(given["distinct"]), shape, float(given.get("exponent", 1.0)))
 
 
-def check_entry(part: Part, name: str, given: Mapping[str, Any], *, bolt: str) -> None:
-    """Raise `UserError` if a component's entry has a key for spouts, or more executors than tasks.
+_FOR_BOLTS = ("tick",)
+_FOR_SPOUTS = ("rate_per_s", "anchored", "replays", "records")
 
-    ``bolt`` says why the component is a bolt; it is empty for a spout.
+
+def check_entry(part: Part, name: str, given: Mapping[str, Any], why: str, *, is_spout: bool) -> None:
+    """Raise `UserError` if an entry has a key for the other kind of component, or more executors than tasks.
+
+    ``why`` begins the reason: the component "is", or "has no inputs, so it is", a spout.
     """
-    for key in ("rate_per_s", "anchored", "replays", "records"):
-        if bolt and key in given:
-            message = f"{name} {bolt}, and {key} is for spouts"
-            remedy = "leave it out"
-            raise UserError(message, field=str(part.at(("components", name, key)).place), remedy=remedy)
+    own, other = ("spout", "bolts") if is_spout else ("bolt", "spouts")
+    for key in _FOR_BOLTS if is_spout else _FOR_SPOUTS:
+        if key in given:
+            message = f"{name} {why} a {own}, and {key} is for {other}"
+            place = part.at(("components", name, key)).place
+            raise UserError(message, field=str(place), remedy="leave it out")
     if given.get("executors", 1) > given.get("tasks", math.inf):
         place = part.at(("components", name, "tasks")).place
         message = f"{name} has {given['executors']} executors, and each needs a task"
@@ -235,7 +241,7 @@ class Overlay:
             where = str(self.part.at(("components", name)).place)
             check_known("component", name, draft.components, "the topology", field=where)
             component = draft.components[name]
-            check_entry(self.part, name, entry, bolt="" if component.is_spout else "is a bolt")
+            check_entry(self.part, name, entry, "is", is_spout=component.is_spout)
             if "emits" in entry and name in draft.calls.components:
                 place = self.part.at(("components", name, "emits")).place
                 why = "its own code was run: what that emits is played"
