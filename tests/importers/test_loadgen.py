@@ -201,3 +201,8 @@ def test_a_spread_of_rates_is_noted_only_if_there_is_one(tmp_path: Path, stddev:
     rate = f"{{mean: 10.0, stddev: {stddev}}}"
     text = f"spouts: [{{id: s, parallelism: 1, streams: [{{streamId: default, rate: {rate}}}]}}]\n"
     assert ("the spread of rates" in unusable_text(import_text(tmp_path, text))) == noted
+
+
+def test_a_key_that_is_given_twice_is_reported(tmp_path: Path) -> None:
+    imported = import_text(tmp_path, CAPTURED.replace("parallelism: 5", "parallelism: 4\n    parallelism: 5"))
+    assert "the key 'parallelism': it is given twice: the last one counts" in unusable_text(imported)

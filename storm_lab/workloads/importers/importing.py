@@ -102,7 +102,8 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
         return read_streamparse(paths[0], wanted, notes)
     if len(paths) == 1 and paths[0].is_dir():
         return _folder(paths[0], notes)
-    parts = [_part(path, wanted) for path in paths]
+    own = Notes()
+    parts = [_part(path, wanted, own) for path in paths]
     if all(map(kind_of_page, parts)):
         return _ui(parts, [path.name for path in paths], notes)
     if len(parts) != 1:
@@ -110,12 +111,10 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
         remedy = "import one topology at a time"
         raise UserError(message, field="file", value=", ".join(names[:5]), remedy=remedy)
     path, part = paths[0], parts[0]
-    if part.get("storm_lab") is not ABSENT:
-        if path.suffix != ".json":
-            part = yaml_part(read_bounded(path), path.name, notes)
-        return read_plain(part, path, notes)
-    if looks_like_loadgen(part):
-        return read_loadgen(part, path, notes)
+    is_plain = part.get("storm_lab") is not ABSENT
+    if is_plain or looks_like_loadgen(part):
+        notes.unusable += own.unusable
+        return (read_plain if is_plain else read_loadgen)(part, path, notes)
     if looks_like_flux(part):
         return read_flux(path, wanted, notes)
     raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
@@ -133,8 +132,8 @@ def _folder(folder: Path, notes: Notes) -> Draft:
     return _ui([part for _, part in pages], [path.name for path, _ in pages], notes)
 
 
-def _part(path: Path, wanted: Wanted) -> Part:
-    """Return a document to detect its format; only its importer writes notes about it."""
+def _part(path: Path, wanted: Wanted, notes: Notes) -> Part:
+    """Return the document of a file."""
     if path.suffix not in _TEXTS:
         known = ", ".join(_TEXTS)
         message = f"its name does not end in one of {known}, .py, .clj"
@@ -143,13 +142,13 @@ def _part(path: Path, wanted: Wanted) -> Part:
     if path.suffix == ".json":
         return json_part(text, path.name)
     try:
-        return yaml_part(text, path.name, Notes())
+        return yaml_part(text, path.name, notes)
     except UserError:
         # Flux substitutes variables before it parses; until then their braces may not be valid YAML.
-        filled = substituted(text, wanted.properties, wanted.environment, path.name, Notes())
+        filled = substituted(text, wanted.properties, wanted.environment, path.name, notes)
         if filled == text:
             raise
-        return yaml_part(filled, path.name, Notes())
+        return yaml_part(filled, path.name, notes)
 
 
 def _ui(parts: Sequence[Part], files: list[str], notes: Notes) -> Draft:
