@@ -585,7 +585,7 @@ class T(Topology):
         },
         {"word-spout": 2, "count-bolt": 3},
         ("word-spout", "count-bolt"),
-        says=("settings x.y",),
+        says=("settings count-bolt: x.y",),
     ),
     "Clojure with streams, groupings and Java": Project(
         {

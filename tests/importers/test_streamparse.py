@@ -14,7 +14,7 @@ from storm_lab.model import Grouping
 from storm_lab.workloads.importers.export import export_topology
 from storm_lab.workloads.importers.importing import import_topology
 from tests.importers.reading import assumptions, executions, overlay_of, ready, unusable_text
-from tests.importers.streamparse_shapes import PROJECTS, Project, ran
+from tests.importers.streamparse_shapes import PROJECTS, Project, one_file, ran
 
 
 @pytest.mark.parametrize("project", PROJECTS.values(), ids=PROJECTS)
@@ -64,6 +64,18 @@ def test_reading_as_text_reports_values_that_are_computed(tmp_path: Path) -> Non
     assert "par of s: it is computed" in unusable_text(imported)
     assert "outputs of S: they are computed" in unusable_text(imported)
     assert ready(imported).topology.component("s").executors == 1
+
+
+@pytest.mark.parametrize("run_python", [False, True])
+def test_settings_of_a_component_are_read_as_in_flux(tmp_path: Path, run_python: bool) -> None:
+    text = """
+class T(Topology):
+    s = Ones.spec()
+    end = End.spec(inputs=[s], par=2, config={"topology.tasks": 6, "topology.tick.tuple.freq.secs": "often"})
+"""
+    imported = import_topology(one_file(text).write(tmp_path), run_python=run_python)
+    assert ready(imported).topology.component("end").task_count == 6
+    assert "'often' is not a number" in unusable_text(imported)
 
 
 def test_reading_as_text_runs_nothing(tmp_path: Path) -> None:

@@ -22,18 +22,15 @@ from storm_lab.workloads.importers.flux_shell import SHELL_CLASSES, ShellCommand
 from storm_lab.workloads.importers.flux_text import is_open, restored, substituted
 from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.importers.scalars import (
-    RESOURCES,
-    TASKS,
     a_text,
     add_stream,
     amount,
     flag,
-    note_idle,
+    read_own_settings,
     read_settings,
     texts,
     whole,
 )
-from storm_lab.workloads.multilang.plan import TICK
 
 FORMAT = "Flux"
 BEFORE_APACHE = StormVersion((0, 10, 2))
@@ -115,7 +112,7 @@ def _component(part: Part, draft: Draft, commands: dict[str, ShellCommand], *, i
         load = part.get(key)
         if load.value != -1:
             setattr(component, attribute, amount(load, notes, f"{key} of {name}"))
-    _own_settings(part.get("config"), component, draft)
+    read_own_settings(part.get("config"), component, draft)
     if class_name.rpartition(".")[2] in SHELL_CLASSES:
         commands[name] = read_shell(part, component, notes)
     else:
@@ -129,20 +126,6 @@ def _note_windows(part: Part, component: DraftComponent, notes: Notes) -> None:
         if name in ("withWindow", "withTumblingWindow"):
             why = "windows are not played: the bolt emits tuple by tuple, on the average as its figures say"
             notes.cannot_use(method.place, f"{component.id}'s {name}", why)
-
-
-def _own_settings(config: Part, component: DraftComponent, draft: Draft) -> None:
-    idle = []
-    for key, part in config.items():
-        if key == TICK:
-            component.tick_s = amount(part, draft.notes, TICK, most=86400) or None
-        elif key == TASKS:
-            component.tasks = whole(part, draft.notes, TASKS, least=1)
-        elif key in RESOURCES:
-            setattr(component, RESOURCES[key], amount(part, draft.notes, key))
-        else:
-            idle.append(f"{component.id}: {key}")
-    note_idle(idle, config.place, draft)
 
 
 def _count(part: Part, name: str, key: str, draft: Draft) -> int | None:

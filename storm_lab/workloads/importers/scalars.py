@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from storm_lab.model.settings import CPU, OF_TOPOLOGY, OFFHEAP, ONHEAP
 from storm_lab.model.topology import DEFAULT_STREAM, Grouping
 from storm_lab.workloads.importers.documents import ABSENT, Notes, Part, Place
-from storm_lab.workloads.importers.draft import Draft, DraftInput
+from storm_lab.workloads.importers.draft import Draft, DraftComponent, DraftInput
 from storm_lab.workloads.multilang.plan import TICK
 
 MOST_EXECUTORS = 10_000  # most executors or tasks of one component; clusters in papers run some hundreds
@@ -105,7 +105,6 @@ def add_stream(part: Part, draft: Draft) -> DraftInput | None:
     return item
 
 
-TASKS = "topology.tasks"
 RESOURCES = {CPU: "cpu_points", ONHEAP: "memory_mb", OFFHEAP: "offheap_mb"}
 """Settings of a component's resource demand, with the attribute of `DraftComponent` for each."""
 
@@ -156,10 +155,26 @@ def read_settings(config: Part, draft: Draft) -> None:
                     draft.settings[key] = value
             case _:
                 idle.append(key)
-    note_idle(idle, config.place, draft)
+    _note_idle(idle, config.place, draft)
 
 
-def note_idle(keys: Iterable[str], place: Place, draft: Draft) -> None:
+def read_own_settings(config: Part, component: DraftComponent, draft: Draft) -> None:
+    """Read the settings of a single component; those without effect are noted once, by name."""
+    notes = draft.notes
+    idle = []
+    for key, part in config.items():
+        if key == TICK:
+            component.tick_s = amount(part, notes, TICK, most=86400) or None
+        elif key == "topology.tasks":
+            component.tasks = whole(part, notes, key, least=1)
+        elif key in RESOURCES:
+            setattr(component, RESOURCES[key], amount(part, notes, key))
+        else:
+            idle.append(f"{component.id}: {key}")
+    _note_idle(idle, config.place, draft)
+
+
+def _note_idle(keys: Iterable[str], place: Place, draft: Draft) -> None:
     """Note settings that have no effect on what is played."""
     found = sorted(keys)
     if not found:
@@ -173,6 +188,6 @@ def drop_foreign_settings(draft: Draft) -> None:
     """Remove and note settings, or values of them, that the topology's version of Storm does not have."""
     settings, version = draft.settings, draft.version
     foreign = [key for key, value in settings.items() if not OF_TOPOLOGY[key].is_valid_in(version, value)]
-    note_idle(foreign, draft.place, draft)
+    _note_idle(foreign, draft.place, draft)
     for key in foreign:
         del settings[key]

@@ -13,7 +13,7 @@ from typing import Any
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers.clojure_topology import read_clojure
-from storm_lab.workloads.importers.documents import Notes, Place, part_of, read_bounded
+from storm_lab.workloads.importers.documents import Notes, Part, Place, part_of, read_bounded
 from storm_lab.workloads.importers.draft import Draft, DraftInput, DraftStream
 from storm_lab.workloads.importers.plain import Wanted
 from storm_lab.workloads.importers.python_run import (
@@ -24,14 +24,12 @@ from storm_lab.workloads.importers.python_run import (
 )
 from storm_lab.workloads.importers.scalars import (
     MOST_EXECUTORS,
-    RESOURCES,
-    amount,
     grouping_of,
-    note_idle,
+    read_own_settings,
     read_settings,
 )
 from storm_lab.workloads.importers.streamparse_source import read_source
-from storm_lab.workloads.multilang.plan import TICK, ComponentSpec, Plan, component_of
+from storm_lab.workloads.multilang.plan import ComponentSpec, Plan, component_of
 
 FORMAT = "streamparse"
 _SUFFIXES = (".py", ".clj")
@@ -146,15 +144,11 @@ def _component(spec: ComponentSpec, draft: Draft, place: Place) -> None:
         component.executors = spec.par
     component.declared = spec.outputs_known
     component.streams = {stream: DraftStream(fields=tuple(names)) for stream, names in spec.outputs.items()}
-    component.tick_s = spec.tick_s
     for item in spec.inputs:
         kind = grouping_of(item.grouping, draft.notes, component.place)
         read = DraftInput(item.component, component.place, item.stream, kind, tuple(item.fields))
         component.inputs.append(read)
-    idle = []
-    for key, part in part_of(dict(spec.config), place.file).items():
-        if key in RESOURCES:
-            setattr(component, RESOURCES[key], amount(part, draft.notes, key))
-        elif key != TICK:
-            idle.append(key)
-    note_idle(idle, component.place, draft)
+    config = Part(part_of(dict(spec.config), place.file).value, component.place)
+    read_own_settings(config, component, draft)
+    # Some bolts have timers of their own.
+    component.tick_s = spec.tick_s
