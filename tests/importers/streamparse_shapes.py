@@ -624,8 +624,7 @@ class T(Topology):
         missing="wc.py:1: the topology: it is not Python 3",
     ),
     "no topology in the file": Project(
-        {"topologies/wc.py": "class A:\n    pass\n"},
-        missing="no class of it is a Topology",
+        {"topologies/wc.py": "class A:\n    pass\n"}, missing="no class of it is a Topology"
     ),
     "values that are known only by running the code": one_file(
         """

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from storm_lab.errors import UserError
 from storm_lab.workloads.importers import documents
-from storm_lab.workloads.importers.documents import (
-    DEEPEST,
-    Notes,
-    Part,
-    json_part,
-    read_bounded,
-    yaml_part,
-)
+from storm_lab.workloads.importers.documents import DEEPEST, Notes, Part, json_part, read_bounded, yaml_part
 
 
 def read(text: str, notes: Notes | None = None) -> Part:
@@ -121,10 +114,7 @@ def test_lone_surrogates_can_be_printed() -> None:
     assert str(part.plain()).encode()
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [(b"\xff\xfe\x00", "UTF-8"), (b"x" * 200, "too large")],
-)
+@pytest.mark.parametrize(("content", "says"), [(b"\xff\xfe\x00", "UTF-8"), (b"x" * 200, "too large")])
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "x.yaml"
     path.write_bytes(content)

@@ -10,14 +10,7 @@ from storm_lab.model.version import StormVersion
 from storm_lab.workloads.importers.flux_text import read_properties
 from storm_lab.workloads.importers.importing import import_topology
 from tests.importers.flux_shapes import SHAPES, Shape
-from tests.importers.reading import (
-    assumptions,
-    executions,
-    import_text,
-    overlay_of,
-    ready,
-    unusable_text,
-)
+from tests.importers.reading import assumptions, executions, import_text, overlay_of, ready, unusable_text
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)

@@ -36,24 +36,8 @@ JUNK = st.one_of(
     st.integers(-(10**20), 10**20),
     st.floats(),
     st.text(max_size=6),
-    st.sampled_from(
-        [
-            "",
-            "0",
-            "-1",
-            "1e400",
-            "nan",
-            "default",
-            "__acker",
-            "${x}",
-            "saturated",
-            "FIELDS",
-            "\n",
-            "\x00",
-            "²",
-            "\ud800",
-        ]
-    ),
+    st.sampled_from(["", "0", "-1", "1e400", "nan", "default", "__acker", "${x}", "saturated", "FIELDS"]),
+    st.sampled_from(["\n", "\x00", "²", "\ud800"]),
     st.lists(st.integers() | st.text(max_size=3), max_size=3),
     st.dictionaries(st.text(max_size=3), st.none() | st.integers(), max_size=2),
 )

@@ -6,18 +6,8 @@ from storm_lab.workloads.access_line import Access, LogFormat, MalformedLineErro
 
 COMMON = '192.0.2.7 - frank [10/Oct/2013:13:55:36 -0700] "GET /pb.gif?x=1 HTTP/1.0" 200 2326'
 COMBINED = f'{COMMON} "http://www.example.com/start" "Mozilla/4.08 \\"quoted\\" [en]"'
-FIELDS = [
-    "date",
-    "time",
-    "s-ip",
-    "cs-method",
-    "cs-uri-stem",
-    "cs-uri-query",
-    "c-ip",
-    "cs(User-Agent)",
-    "cs(Referer)",
-    "sc-status",
-]
+COLUMNS = "date time s-ip cs-method cs-uri-stem cs-uri-query c-ip cs(User-Agent) cs(Referer) sc-status"
+FIELDS = COLUMNS.split()
 W3C = "2015-01-13 00:32:17 192.0.2.1 GET /robots.txt - 203.0.113.9 Example+bot/1.0 - 404"
 
 

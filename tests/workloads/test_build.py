@@ -383,6 +383,5 @@ def test_a_direct_emit_without_a_valid_task_is_refused(task: int | None) -> None
 def test_partial_key_groupings_are_refused_on_versions_without_them() -> None:
     with pytest.raises(UserError, match=r"0\.8\.2 has no partial-key"):
         trace_of(
-            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))],
-            {"spout": Lines(("x",)), "sink": Do()},
+            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))], {"spout": Lines(("x",)), "sink": Do()}
         )

@@ -6,13 +6,7 @@ from collections import Counter
 
 from storm_lab.papers.twitter.testbed import VERSION, client_event_count
 from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.client_events import (
-    AddReports,
-    ClientEventCosts,
-    CountUsers,
-    Distribute,
-    ReadEvents,
-)
+from storm_lab.workloads.client_events import AddReports, ClientEventCosts, CountUsers, Distribute, ReadEvents
 from storm_lab.workloads.usercode import Values
 
 COSTS = ClientEventCosts(read_us=20.0, distribute_us=10.0, count_us=5.0, aggregate_us=1.0, event_bytes=150)

@@ -2,14 +2,7 @@
 
 import pytest
 
-from storm_lab.model.javahash import (
-    JavaLong,
-    JavaRandom,
-    bytes_hash,
-    java_hash,
-    list_hash,
-    murmur3_128_long,
-)
+from storm_lab.model.javahash import JavaLong, JavaRandom, bytes_hash, java_hash, list_hash, murmur3_128_long
 
 
 @pytest.mark.parametrize(

@@ -100,10 +100,7 @@ def passing(**methods: Callable[..., object]) -> Bolt:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        (
-            RaisesInRecords(),
-            r"words\.records\(record 1\): raised OSError: .* gone \(test_user.*line \d+\)",
-        ),
+        (RaisesInRecords(), r"words\.records\(record 1\): raised OSError: .* gone \(test_user.*line \d+\)"),
         (
             words(next_tuple=lambda self, record, emit: emit(record[1])),
             r"words\.next_tuple\(\('to',\)\): raised IndexError",

@@ -16,12 +16,7 @@ from storm_lab.workloads.importers.clojure_topology import read_clojure
 from storm_lab.workloads.importers.documents import Notes, Part, Place, part_of, read_bounded
 from storm_lab.workloads.importers.draft import Draft, DraftInput, DraftStream
 from storm_lab.workloads.importers.plain import Wanted
-from storm_lab.workloads.importers.python_run import (
-    RunFailedError,
-    put_outcome,
-    run_components,
-    run_into,
-)
+from storm_lab.workloads.importers.python_run import RunFailedError, put_outcome, run_components, run_into
 from storm_lab.workloads.importers.scalars import (
     MOST_EXECUTORS,
     grouping_of,
