@@ -8,6 +8,7 @@ from storm_lab.errors import UserError
 from storm_lab.workloads.importers.figures import Keys, KeyShape, Spread
 from tests.importers.flux_shapes import SHAPES
 from tests.importers.reading import assumptions, import_text, overlay_of, ready
+from tests.importers.test_plain import COMPLETE
 
 FLUX = SHAPES["a diamond"].text
 
@@ -71,6 +72,20 @@ def test_an_error_is_one_line_with_its_file_line_and_key(tmp_path: Path, body: s
     with pytest.raises(UserError, match=says) as error:
         import_text(tmp_path, FLUX, overlay=overlay_of(tmp_path, body))
     assert "\n" not in str(error.value)
+
+
+def test_more_executors_than_tasks_are_refused(tmp_path: Path) -> None:
+    overlay = overlay_of(tmp_path, "components: {count: {executors: 4, tasks: 2}}")
+    says = r"overlay\.yaml:\d+ components\.count\.tasks = 2: count has 4 executors"
+    with pytest.raises(UserError, match=says):
+        import_text(tmp_path, COMPLETE, overlay=overlay)
+
+
+def test_keys_of_a_field_that_the_stream_lacks_make_a_topology_unplayable(tmp_path: Path) -> None:
+    keys = "components: {split: {emits: {default: {keys: {wrod: {distinct: 5}}}}}}"
+    imported = import_text(tmp_path, COMPLETE, overlay=overlay_of(tmp_path, keys))
+    assert "keys of split.default: the stream has no field 'wrod'" in str(imported.missing[0])
+    assert imported.playable is None
 
 
 def test_a_topology_is_refused_as_an_overlay(tmp_path: Path) -> None:

@@ -146,6 +146,21 @@ def test_measured_costs_are_scaled_by_the_speed_of_their_machine(tmp_path: Path)
             "tick: {every_s: 1}",
             "lines has no inputs, so it is a spout, and tick is for bolts",
         ),
+        (
+            "tasks: 4",
+            "tasks: 1",
+            r"^topology\.yaml:22 components\.split\.tasks = 1: split has 2 executors, and each needs a task",
+        ),
+        (
+            "grouping: global",
+            "fields: [word]",
+            r"inputs\[0\]\.fields = \['word'\]: an input of store has fields, which grouping shuffle",
+        ),
+        (
+            "grouping: global",
+            "grouping: all, fields: [n]",
+            "which grouping all does not use; set grouping: fields, or leave the fields out",
+        ),
         ("name: wc", "nam: wc", "does not know 'nam'|needs 'name'"),
         ("owner: me", "recording: ../secret", "must be a text of the form"),
         ("owner: me", "measured_on: {type: abacus}", "no such machine type"),
@@ -167,6 +182,7 @@ def test_an_error_is_one_line_with_its_file_line_and_key(
         ("from: count", "from: nobody", "there is no such component; there are: count, lines, split, store"),
         ("stream: long", "stream: short", "the stream is not declared; declared are: default, long"),
         ("fields: [word], cost", "fields: [letter], cost", "the stream has no field 'letter'"),
+        ("keys: {word:", "keys: {wrod:", "keys of split.default: the stream has no field 'wrod'; its fields"),
     ],
 )
 def test_inconsistent_parts_make_a_topology_unplayable(tmp_path: Path, old: str, new: str, says: str) -> None:
