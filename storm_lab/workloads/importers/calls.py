@@ -143,21 +143,25 @@ def read_recording(path: Path) -> tuple[RecordedCalls, Given]:
         given = {str(k): tuple(tuple(row) for row in rows) for k, rows in content["given"].items()}
         if "spouts" not in content:
             return RecordedCalls(), given
-        calls = RecordedCalls(
-            spouts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["spouts"].items()},
-            bolts={str(k): tuple(call_of(*row) for row in rows) for k, rows in content["bolts"].items()},
-            ticks={str(k): call_of(*row) for k, row in content["ticks"].items()},
-        )
+        calls = calls_of(content)
     except (ValueError, TypeError, LookupError, OverflowError, AttributeError, RecursionError):
         raise refusal("is damaged") from None
     return calls, given
 
 
-def call_of(emits: Any, source: Any, failed: Any) -> RecordedCall:
-    """Return a call from JSON (emits: stream, values, size, task).
+def calls_of(content: Mapping[str, Any]) -> RecordedCalls:
+    """Return the calls in the JSON of a recording (emits: stream, values, size, task).
 
-    Raises `TypeError`, `ValueError`, `LookupError` or `OverflowError` if it is invalid.
+    Raises `TypeError`, `ValueError`, `LookupError`, `AttributeError` or `OverflowError` if it is invalid.
     """
+    return RecordedCalls(
+        spouts={str(k): tuple(_call(*row) for row in rows) for k, rows in content["spouts"].items()},
+        bolts={str(k): tuple(_call(*row) for row in rows) for k, rows in content["bolts"].items()},
+        ticks={str(k): _call(*row) for k, row in content["ticks"].items()},
+    )
+
+
+def _call(emits: Any, source: Any, failed: Any) -> RecordedCall:
     return RecordedCall(
         emits=tuple(
             Emitted(str(stream), tuple(values), int(size), None if task is None else int(task))

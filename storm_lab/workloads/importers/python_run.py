@@ -14,12 +14,11 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import storm_lab
-from storm_lab.workloads.importers.calls import RecordedCall, RecordedCalls, call_of
+from storm_lab.workloads.importers.calls import RecordedCalls, calls_of
 from storm_lab.workloads.importers.draft import Draft, DraftComponent
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.plain import Wanted
@@ -28,8 +27,6 @@ from storm_lab.workloads.multilang.plan import Given, Plan
 LARGEST_OUTCOME = 1 << 30
 SLACK_S = 60.0
 """Seconds in addition to those of a plan, to start and load modules, before the process is ended."""
-
-Tree = Sequence[Sequence[Any]]
 
 
 class RunFailedError(Exception):
@@ -127,21 +124,21 @@ def _why(status: int, errors: Path) -> str:
 
 def put_outcome(outcome: Mapping[str, Any], draft: Draft, given: frozenset[str]) -> None:
     """Put an outcome into the draft; ``given`` are the spouts with given records."""
-    recorded = [name for name in outcome.get("recorded", ()) if name in draft.components]
+    calls = calls_of(outcome) if "spouts" in outcome else RecordedCalls()
+    recorded = [name for name in draft.components if name in calls.components]
     _note_failures(outcome, recorded, draft)
     if not recorded:
         draft.notes.read.append("none of its Python could be run")
         return
+    draft.calls = calls
     for name in recorded:
         _put_costs(draft.components[name], outcome)
-    draft.calls = _calls(outcome, recorded, draft)
-    spouts = list(draft.calls.spouts)
-    for name in spouts:
+    for name in calls.spouts:
         if name not in given:
             _put_source(draft.components[name], outcome, draft)
-    for name in draft.calls.ticks:
-        _put_tick(draft.components[name], outcome["ticks"][name], draft)
-    total = sum(len(outcome["trees"][name]) for name in spouts)
+    for name in calls.ticks:
+        _put_tick(draft.components[name], outcome["tick_counts"][name], draft)
+    total = sum(map(len, calls.spouts.values()))
     draft.notes.read.append(f"ran {', '.join(recorded)} over {total} records")
     _tell(outcome, recorded, draft)
     draft.measured = "the CPU time of Python here"
@@ -159,30 +156,6 @@ def _note_failures(outcome: Mapping[str, Any], recorded: Sequence[str], draft: D
     behind = {name: why for name in draft.components if name not in recorded and name not in broken}
     for name, reason in {**broken, **behind}.items():
         notes.cannot_use(draft.components[name].place, f"running {name}", f"{reason}: played by its figures")
-
-
-def _calls(outcome: Mapping[str, Any], recorded: Sequence[str], draft: Draft) -> RecordedCalls:
-    """Return the calls of all components, each in the order in which a trace makes them."""
-    spouts = [name for name in recorded if draft.components[name].is_spout]
-    bolts = [name for name in draft.components if name in recorded and name not in spouts]
-    ticks = {
-        name: outcome["ticks"][name]["tree"]
-        for name in bolts
-        if draft.components[name].tick_s is not None and name in outcome["ticks"]
-    }
-    # A trace takes the records of the spouts in turn, and then the ticks.
-    turns = zip_longest(*(outcome["trees"][name] for name in spouts))
-    trees: list[Tree] = [tree for turn in turns for tree in turn if tree is not None]
-    trees += [tick[1:] for tick in ticks.values()]
-    calls: dict[str, list[RecordedCall]] = {name: [] for name in (*spouts, *bolts)}
-    for tree in trees:
-        for name, *call in tree:
-            calls[str(name)].append(call_of(*call))
-    return RecordedCalls(
-        spouts={name: tuple(calls[name]) for name in spouts},
-        bolts={name: tuple(calls[name]) for name in bolts},
-        ticks={name: call_of(*tree[0][1:]) for name, tree in ticks.items()},
-    )
 
 
 def _put_costs(component: DraftComponent, outcome: Mapping[str, Any]) -> None:
@@ -212,8 +185,8 @@ def _put_source(component: DraftComponent, outcome: Mapping[str, Any], draft: Dr
         draft.notes.read.append(f"rate of {name} from what it sleeps: {component.rate_per_s:g} records/s")
 
 
-def _put_tick(component: DraftComponent, tick: Mapping[str, Any], draft: Draft) -> None:
-    every, emitting = tick["all"], tick["emitting"]
+def _put_tick(component: DraftComponent, counts: tuple[int, int], draft: Draft) -> None:
+    emitting, every = counts
     if component.tick_s is None or not 0 < emitting < every:
         return
     component.tick_s *= every / emitting

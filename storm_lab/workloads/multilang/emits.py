@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from storm_lab.model.topology import ACKER
@@ -49,20 +50,24 @@ class Recording:
         if text not in texts and len(texts) < _MOST_NOTES:
             texts.append(text)
 
-    def outcome(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return the run as stored in JSON; ``names`` are the components that were run."""
+    def outcome(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the run as stored in JSON; ``names`` are the components that were run.
+
+        ``spouts``, ``bolts`` and ``ticks`` are those of a recording file: calls in the order of a trace.
+        """
+        ticks = {name: _median(self.ticks[name]) for name in names if name in self.ticks}
+        # A trace takes the records of the spouts in turn, and then the ticks.
+        trees = [tree for turn in zip_longest(*self.trees.values()) for tree in turn if tree is not None]
+        calls: dict[str, list[Any]] = {name: [] for name in names}
+        for name, *call in chain(*trees, *(tree[1:] for tree in ticks.values())):
+            calls[name].append(call)
+        rest = [item.name for item in fields(self) if item.name not in ("broken", "trees", "ticks")]
         return {
-            **{item.name: getattr(self, item.name) for item in fields(self) if item.name != "broken"},
-            "recorded": list(names),
-            "ticks": {
-                name: {
-                    "tree": _median(trees),
-                    "emitting": sum(1 for tree in trees if tree[0][1]),
-                    # Ticks after the last one that emits belong to a period that has not ended.
-                    "all": max((n for n, tree in enumerate(trees, start=1) if tree[0][1]), default=0),
-                }
-                for name, trees in self.ticks.items()
-            },
+            **{name: getattr(self, name) for name in rest},
+            "spouts": {name: calls[name] for name in self.trees},
+            "bolts": {name: calls[name] for name in names if name not in self.trees},
+            "ticks": {name: tree[0][1:] for name, tree in ticks.items()},
+            "tick_counts": {name: _emitting(self.ticks[name]) for name in ticks},
             "input_ns": [[*key, *tally] for key, tally in self.input_ns.items()],
             "anchored": sorted(self.anchored),
             "replays": sorted(self.replays),
@@ -74,6 +79,15 @@ def add(table: dict[Any, Tally], key: Any, amount: int, count: int) -> None:
     entry = table.setdefault(key, [0, 0])
     entry[0] += amount
     entry[1] += count
+
+
+def _emitting(trees: list[Tree]) -> tuple[int, int]:
+    """Return how many ticks emitted, and the number of ticks until the last of these.
+
+    Ticks after it belong to a period that has not ended.
+    """
+    numbers = [number for number, tree in enumerate(trees, start=1) if tree[0][1]]
+    return len(numbers), max(numbers, default=0)
 
 
 def _median(trees: list[Tree]) -> Tree:
