@@ -288,7 +288,7 @@ class T(Topology):
 """,
         executors={"s": 1, "batch": 1, "end": 1},
         runs=("s", "batch", "end"),
-        says=("played as a tick every 2 s that does", "acks tuples later, or never"),
+        says=("played as a tick every 3 s that does", "acks tuples later, or never"),
     ),
     "batches by their own timer, and ticks of all bolts": one_file(
         WORDS

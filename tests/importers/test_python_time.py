@@ -74,13 +74,13 @@ class T(Topology):
 
 
 @pytest.mark.parametrize(
-    ("kind", "overlay"), [("TicklessBatchingBolt", ""), ("BatchingBolt", "{batch: {tick: {every_s: 0.5}}}")]
+    ("kind", "overlay"), [("TicklessBatchingBolt", ""), ("BatchingBolt", "{batch: {tick: {every_s: 0.333}}}")]
 )
 def test_batches_are_those_of_a_timer_or_of_the_ticks_of_an_overlay(
     tmp_path: Path, kind: str, overlay: str
 ) -> None:
     figures = overlay_of(tmp_path, f"components: {overlay}") if overlay else None
     playable = ready(ran(tmp_path, BATCHES.replace("KIND", kind), overlay=figures))
-    # A batch a second, at every second tick of the overlay's, of 100 records per second.
+    # A batch a second, at every third tick of the overlay's, of 100 records per second.
     assert playable.topology.component("batch").tick_seconds == pytest.approx(1.0, rel=0.1)
     assert playable.calls.ticks["batch"].emits[0].values[0] == pytest.approx(100, abs=2)

@@ -209,10 +209,11 @@ def test_an_overlay_gives_rates_tasks_and_records_to_the_run(tmp_path: Path) -> 
 def test_ticks_emit_what_was_collected_between_them(tmp_path: Path) -> None:
     imported = import_topology(PROJECTS["batches at ticks"].write(tmp_path), run_python=True)
     playable = ready(imported)
-    # 100 words per second for two seconds, divided among four words.
+    # A tick a second, and a batch at each that is more than two after the last one, as `pystorm.bolt` does:
+    # 100 words per second for three seconds, divided among four words.
     batch = dict(emit.values for emit in playable.calls.ticks["batch"].emits)  # type: ignore[misc]
-    assert batch == {word: pytest.approx(50, abs=1) for word in ("dog", "cat", "zebra", "elephant")}
-    assert playable.topology.component("batch").tick_seconds == 2.0
+    assert batch == {word: pytest.approx(75, abs=1) for word in ("dog", "cat", "zebra", "elephant")}
+    assert playable.topology.component("batch").tick_seconds == 3.0
     assert playable.figures["batch"].emits["default"].per_call == 0.0
 
 

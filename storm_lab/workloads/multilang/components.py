@@ -244,9 +244,9 @@ class BatchingBolt(Bolt):
         self._batches[self.group_key(tup)].append(tup)
 
     def process_tick(self, tick_tup: Tuple) -> None:
-        """Process the batches at every ``ticks_between_batches``-th tick."""
+        """Process the batches once more than ``ticks_between_batches`` ticks have passed, as in pystorm."""
         self._tick_counter += 1
-        if self._tick_counter >= self.ticks_between_batches and self._batches:
+        if self._tick_counter > self.ticks_between_batches and self._batches:
             self.process_batches()
             self._tick_counter = 0
 
