@@ -69,7 +69,7 @@ class Batch(KIND):
 
 class T(Topology):
     s = Ones.spec()
-    batch = Batch.spec(inputs=[s])
+    batch = Batch.spec(inputs=[s], config={"topology.tick.tuple.freq.secs": 5})
 """
 
 

@@ -77,15 +77,16 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
     """Run all components that can run; whenever some turn out to fail, begin again without them."""
     given = {spec.name: plan.given.get(spec.name, Given()) for spec in specs}
     tasks = {spec.name: given[spec.name].tasks or spec.par for spec in specs}
-    for spec in specs:
-        spec.tick_s = given[spec.name].tick_s or spec.tick_s
     broken: dict[str, str] = {}
     while True:
         _seed()
         instances = Instances(plan, specs, loader, CallCollector(TaskTable(specs, tasks), Recording()))
         for spec in specs:
             if spec.name not in broken and not (spec.is_spout and given[spec.name].records is not None):
-                _make_first(spec, instances, tick_of(plan.config))
+                made = instances.get(spec.name, 0)
+                # Its timer of its own is what this bolt has in place of ticks, which it ignores.
+                own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
+                spec.tick_s = given[spec.name].tick_s or own or spec.tick_s or tick_of(plan.config)
         broken |= instances.faults
         running = _runnable(specs, broken)
         if not running:
@@ -96,14 +97,6 @@ def _record(plan: Plan, specs: list[ComponentSpec], loader: Loader, clock: Virtu
         if not failed:
             return {"broken": broken, **recording.outcome([spec.name for spec in running])}
         broken |= failed
-
-
-def _make_first(spec: ComponentSpec, instances: Instances, usual_tick_s: float | None) -> None:
-    """Make a component's first instance, which may tell the period of its ticks."""
-    made = instances.get(spec.name, 0)
-    if spec.tick_s is None and made is not None:
-        own = float(made.secs_between_batches) if isinstance(made, TicklessBatchingBolt) else None
-        spec.tick_s = own or usual_tick_s
 
 
 def _seed() -> None:
