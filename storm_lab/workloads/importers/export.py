@@ -41,8 +41,8 @@ def export_topology(playable: Playable, path: Path) -> tuple[Path, ...]:
     recorded = bool(playable.calls.components or playable.given)
     if recorded:
         document["recording"] = recording.name
-        _write(recording, recording_bytes(playable.calls, playable.given))
-    _write(path, yaml_text(document).encode())
+        _write(recording, recording_bytes(playable.calls, playable.given), "out")
+    _write(path, yaml_text(document).encode(), "out")
     return (path, recording) if recorded else (path,)
 
 
@@ -50,7 +50,7 @@ def export_loadgen(playable: Playable, path: Path) -> list[str]:
     """Write a topology for storm-loadgen; return what is lost. `UserError` as by `export_topology`."""
     check_export(path, "out_loadgen")
     document, lost = loadgen_document(playable)
-    _write(path, yaml_text(document).encode())
+    _write(path, yaml_text(document).encode(), "out_loadgen")
     return lost
 
 
@@ -127,8 +127,8 @@ def _cost(spread: Spread) -> float | dict[str, float]:
     return spread.mean if spread == Spread(spread.mean) else spread.as_dict()
 
 
-def _write(path: Path, content: bytes) -> None:
-    with refused_by_system("cannot be written", field="out", value=str(path), remedy="give another path"):
+def _write(path: Path, content: bytes, field: str) -> None:
+    with refused_by_system("cannot be written", field=field, value=str(path), remedy="give another path"):
         write_atomic(path, content)
 
 
