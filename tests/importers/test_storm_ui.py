@@ -13,6 +13,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.model import Grouping
 from storm_lab.model.topology import Resources
+from storm_lab.workloads.importers import ui_pages
 from storm_lab.workloads.importers.figures import Spread
 from storm_lab.workloads.importers.imported import Imported
 from storm_lab.workloads.importers.importing import import_topology
@@ -215,6 +216,14 @@ def test_a_url_is_fetched_with_all_its_pages(ui: ThreadingHTTPServer, tmp_path: 
         assert ready(found).figures == ready(imported(tmp_path, PAGES)).figures
         # A missing page is reported, but not needed.
         assert "supervisor/summary: this page: the page cannot be fetched (Not Found)" in unusable_text(found)
+
+
+def test_the_graph_is_fetched_even_if_there_are_too_many_components(
+    ui: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ui_pages, "MOST_PAGES", 3)
+    topology = ready(import_topology(f"http://127.0.0.1:{ui.server_port}/ui")).topology
+    assert [item.grouping for item in topology.component("count").inputs] == [Grouping.FIELDS, Grouping.ALL]
 
 
 def test_a_ui_with_several_topologies_asks_for_one(ui: ThreadingHTTPServer) -> None:

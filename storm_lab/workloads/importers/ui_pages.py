@@ -110,8 +110,10 @@ def fetch_pages(url: str, notes: Notes) -> list[Part]:
         for section, key in (("spouts", "spoutId"), ("bolts", "boltId"))
         for item in topology.under(section)
     ]
-    rest = [f"topology/{quote(identity, safe='')}/component/{quote(name, safe='')}" for name in names if name]
-    rest += [f"topology/{quote(identity, safe='')}/visualization", "cluster/summary", "supervisor/summary"]
+    own = f"topology/{quote(identity, safe='')}"
+    # Where there are too many components, the graph still says what they read.
+    rest = [f"{own}/visualization", "cluster/summary", "supervisor/summary"]
+    rest += [f"{own}/component/{quote(name, safe='')}" for name in names if name]
     for page in rest[:MOST_PAGES]:
         try:
             pages.append(_fetch(f"{base}/{page}"))
