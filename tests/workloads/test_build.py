@@ -271,23 +271,6 @@ def emitting(*values: object, stream: str = "default", task: int | None = None) 
     return Do(lambda incoming, emit: emit(*values, stream=stream, task=task))
 
 
-@pytest.mark.parametrize(
-    ("sink", "message"),
-    [
-        (emitting("x"), r"sink\.default: emits on a stream that it does not declare.*none"),
-        (emitting("x", stream="other"), r"sink\.other: emits on a stream"),
-    ],
-)
-def test_a_sink_that_emits_is_refused(sink: Do, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": sink})
-
-
-def test_the_wrong_number_of_values_is_refused() -> None:
-    with pytest.raises(UserError, match=r"spout\.default.*emits 2 values where 1"):
-        trace_of([spout("n")], {"spout": Lines((1, 2))})
-
-
 def test_a_value_of_unknown_size_or_hash_is_refused() -> None:
     with pytest.raises(UserError, match=r"spout\.default.*size of a object"):
         trace_of([spout("n")], {"spout": Lines((object(),))})
@@ -306,34 +289,59 @@ def test_maps_have_a_size_and_can_be_grouped_by() -> None:
     assert trace.records["key"][1] == list_hash([{"cd": None, "ab": 1}])
 
 
-@pytest.mark.parametrize("cost", [Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf"))])
-def test_an_invalid_cost_is_refused(cost: Cost) -> None:
-    with pytest.raises(UserError, match=r"sink\.cost: .*is not a time"):
-        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,)), "sink": Do(cost=cost)})
+SPOUT = spout("n")
+SEND = bolt("send", on_spout(), outputs={"default": ("n",)})
+DIRECT = bolt("sink", Subscription("send", grouping=Grouping.DIRECT))
+LOOP = bolt(
+    "loop",
+    on_spout(),
+    Subscription("loop", grouping=Grouping.FIELDS, fields=("m",)),
+    outputs={"default": ("n",)},
+)
+
+
+def to_sink(subscription: Subscription) -> list[Component]:
+    return [SPOUT, bolt("sink", subscription)]
 
 
 @pytest.mark.parametrize(
-    ("subscription", "message"),
+    ("components", "code", "message"),
     [
-        (on_spout(Grouping.FIELDS, "word"), r"sink from spout\.default = 'word'.*its fields are: n"),
-        (Subscription("spout", "other"), r"sink from spout\.other: .*not declared"),
-        (Subscription("nobody"), r"from = 'nobody': component 'sink'.*there are: sink, spout"),
+        (to_sink(on_spout()), {"sink": emitting("x")}, r"sink\.default: emits on a stream that it .*none"),
+        (to_sink(on_spout()), {"sink": emitting("x", stream="other")}, r"sink\.other: emits on a stream"),
+        *(
+            (to_sink(on_spout()), {"sink": Do(cost=cost)}, r"sink\.cost: .*is not a time")
+            for cost in (Cost(-1.0), Cost(float("nan")), Cost(1.0, "db", float("inf")))
+        ),
+        (
+            to_sink(on_spout(Grouping.FIELDS, "word")),
+            {"sink": Do()},
+            r"sink from spout\.default = 'word'.*its fields are: n",
+        ),
+        (to_sink(Subscription("spout", "other")), {"sink": Do()}, r"sink from spout\.other: .*not declared"),
+        (to_sink(on_spout(Grouping.PARTIAL_KEY)), {"sink": Do()}, r"0\.8\.2 has no partial-key"),
+        ([SPOUT, LOOP], {"loop": Do()}, r"loop from loop\.default = 'm'"),
+        *(
+            ([SPOUT, SEND, DIRECT], {"send": send, "sink": Do()}, r"send\.default to sink.*needs a task")
+            for send in (emitting(1, task=task) for task in (None, -1, 4))
+        ),
+        ([SPOUT], {"spout": Lines((1, 2))}, r"spout\.default.*emits 2 values where 1"),
+        ([SPOUT], {"spout": Lines()}, "yields no record"),
+        ([SPOUT], {"spout": Do()}, r"spout = 'Do'.*must be a Spout"),
+        ([SPOUT], {"ghost": Do()}, r"'ghost'.*topology lacks"),
+        (to_sink(on_spout()), {}, "sink: there is no code"),
     ],
 )
-def test_a_grouping_that_does_not_fit_is_refused(subscription: Subscription, message: str) -> None:
+def test_code_that_does_not_fit_its_topology_is_refused(
+    components: list[Component], code: dict[str, Spout | Bolt], message: str
+) -> None:
     with pytest.raises(UserError, match=message):
-        trace_of([spout("n"), bolt("sink", subscription)], {"spout": Lines((1,)), "sink": Do()})
+        trace_of(components, {"spout": Lines((1,)), **code})
 
 
-def test_a_field_missing_in_a_cycle_is_refused() -> None:
-    loop = bolt(
-        "loop",
-        on_spout(),
-        Subscription("loop", grouping=Grouping.FIELDS, fields=("m",)),
-        outputs={"default": ("n",)},
-    )
-    with pytest.raises(UserError, match=r"loop from loop\.default = 'm'"):
-        trace_of([spout("n"), loop], {"spout": Lines((1,)), "loop": Do()})
+def test_a_bolt_that_reads_from_an_unknown_component_is_refused() -> None:
+    with pytest.raises(UserError, match=r"from = 'nobody': component 'sink'.*there are: sink, spout"):
+        trace_of(to_sink(Subscription("nobody")), {})
 
 
 def looping(limit: int) -> tuple[list[Component], dict[str, Spout | Bolt]]:
@@ -356,32 +364,3 @@ def test_a_loop_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
     components, code = looping(10**9)
     with pytest.raises(UserError, match=r"loop: .*1000 executions.*loop\.default"):
         trace_of(components, code)
-
-
-def test_code_and_topology_must_match() -> None:
-    with pytest.raises(UserError, match=r"'ghost'.*topology lacks"):
-        trace_of([spout("n")], {"spout": Lines((1,)), "ghost": Do()})
-    with pytest.raises(UserError, match="sink: there is no code"):
-        trace_of([spout("n"), bolt("sink", on_spout())], {"spout": Lines((1,))})
-    with pytest.raises(UserError, match=r"spout = 'Do'.*must be a Spout"):
-        trace_of([spout("n")], {"spout": Do()})
-    with pytest.raises(UserError, match="yields no record"):
-        trace_of([spout("n")], {"spout": Lines()})
-
-
-@pytest.mark.parametrize("task", [None, -1, 4])
-def test_a_direct_emit_without_a_valid_task_is_refused(task: int | None) -> None:
-    components = [
-        spout("n"),
-        bolt("send", on_spout(), outputs={"default": ("n",)}),
-        bolt("sink", Subscription("send", grouping=Grouping.DIRECT)),
-    ]
-    with pytest.raises(UserError, match=r"send\.default to sink.*needs a task"):
-        trace_of(components, {"spout": Lines((1,)), "send": emitting(1, task=task), "sink": Do()})
-
-
-def test_partial_key_groupings_are_refused_on_versions_without_them() -> None:
-    with pytest.raises(UserError, match=r"0\.8\.2 has no partial-key"):
-        trace_of(
-            [spout("n"), bolt("sink", on_spout(Grouping.PARTIAL_KEY))], {"spout": Lines(("x",)), "sink": Do()}
-        )
