@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from storm_lab.errors import UserError, refused_by_system
 from storm_lab.machine.facts import lines_of
 
 PERIOD_US = 20_000
@@ -127,7 +128,7 @@ class Group:
         return host
 
     def limit_cpu(self, cores: float, period_us: int = PERIOD_US) -> None:
-        """Limit the members' CPU to that of ``cores`` cores in each period."""
+        """Limit the members' CPU to that of ``cores`` cores in each period; `UserError` if it is refused."""
         quota = max(1000, round(cores * period_us))
         if self._version == 2:
             self._set("cpu.max", f"{quota} {period_us}")
@@ -141,18 +142,24 @@ class Group:
         self._set(name, value)
 
     def limit_memory(self, megabytes: float) -> None:
-        """Limit the members' total memory, in MB of 2^20 bytes, without swapping."""
+        """Limit the members' memory, in MB of 2^20 bytes, without swapping; `UserError` if it is refused."""
         limit = int(megabytes * 2**20)
         self._set("memory.max" if self._version == 2 else "memory.limit_in_bytes", limit)
         # Kernels that do not account for swap have no such file. In version 1 it is the sum of both.
         swap, most = ("memory.swap.max", 0) if self._version == 2 else ("memory.memsw.limit_in_bytes", limit)
         if (self._folders["memory"] / swap).exists():
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(UserError):
                 self._set(swap, most)
 
     def _set(self, name: str, value: object) -> None:
-        """Write to a file, whose name begins with that of its controller."""
-        (self._folders[name.partition(".")[0]] / name).write_text(str(value))
+        """Write to a file, whose name begins with that of its controller; `UserError` if it is refused."""
+        file = self._folders[name.partition(".")[0]] / name
+        # In version 1 a group may not have more CPU than the container in which this process runs.
+        remedy = "start it outside the container or group that limits this process, or use loopback"
+        with refused_by_system(
+            "the kernel refuses this limit", field=str(file), value=str(value), remedy=remedy
+        ):
+            file.write_text(str(value))
 
     def cpu_use(self) -> CpuUse:
         """Return what the members have used so far."""

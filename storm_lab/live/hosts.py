@@ -10,18 +10,18 @@ import platform
 import re
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from storm_lab.errors import StormLabError, UserError
+from storm_lab.errors import UserError
 from storm_lab.live.cgroups import PERIOD_US, SLICE_US, CpuUse, Group, hierarchies, set_slice, slice_us
 from storm_lab.live.netns import RUN, Network, why_no_namespaces
 from storm_lab.live.processes import NOBODYS_ADDRESS, listens
 from storm_lab.live.records import Place
 from storm_lab.machine.facts import usable_cores, values_of
 from storm_lab.model.checks import check_number
-from storm_lab.model.cluster import Cluster, Node
+from storm_lab.model.cluster import Cluster
 
 MASTER = "master"
 """Name of the host of ZooKeeper and Nimbus."""
@@ -278,7 +278,12 @@ class _NamespaceHosts(Hosts):
             cluster_group.make()
         except OSError as error:
             why_none = f"control groups cannot be created: {error.strerror}"
-        missing = [f"CPU and memory of nodes ({why_none})"] if why_none else []
+        wanted = {"cpu": "CPU of nodes", "memory": "memory of nodes"}
+        missing = [
+            f"{what} (no control group for it)" for name, what in wanted.items() if name not in controllers
+        ]
+        if why_none:
+            missing = [f"CPU and memory of nodes ({why_none})"]
         limits = self._options.limit_cpu and not self._options.pinned
         quotas = cpu_quotas(self._cluster, self._options) if limits and not why_none else {}
         free_cores = sorted(os.sched_getaffinity(0))
@@ -294,26 +299,20 @@ class _NamespaceHosts(Hosts):
             namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
             speed_mbps = 0.0 if node is None else node.nic_mbps
             missing += self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
-            if node is not None and group is not None:
-                missing += _limit_memory(group, node)
-                if "cpu" not in controllers:
-                    missing.append("CPU of nodes (no control group for it)")
-            period_us = PERIOD_US
-            if node is not None and node.cpu_quota is not None:
-                period_us = round(node.quota_period_ms * 1000)
-            own_cores: tuple[int, ...] = ()
-            if node is not None and self._options.pinned:
-                own_cores, free_cores = tuple(free_cores[: node.cores]), free_cores[node.cores :]
-            self._hosts[name] = Host(
-                name,
-                address,
-                namespace,
-                group,
-                cores=quotas.get(name),
-                period_us=period_us,
-                visible_cores=node.cores * node.threads_per_core if node is not None and limits else None,
-                own_cores=own_cores,
-            )
+            host = Host(name, address, namespace, group)
+            if node is not None:
+                if group is not None and "memory" in controllers:
+                    group.limit_memory(node.memory_mb)
+                if self._options.pinned:
+                    host = replace(host, own_cores=tuple(free_cores[: node.cores]))
+                    free_cores = free_cores[node.cores :]
+                if limits:
+                    host = replace(
+                        host, cores=quotas.get(name), visible_cores=node.cores * node.threads_per_core
+                    )
+                if node.cpu_quota is not None:
+                    host = replace(host, period_us=round(node.quota_period_ms * 1000))
+            self._hosts[name] = host
         for name in self._cluster.racks:
             missing += self._network.shape_rack(name, self._options.rack_latency_us)
         self.unrealised = tuple(dict.fromkeys(missing))
@@ -336,13 +335,3 @@ class _NamespaceHosts(Hosts):
         for here, there in ((one, other), (other, one)):
             namespace = str(self._hosts[here].namespace)
             self._network.set_path(namespace, self._hosts[there].address, up)
-
-
-def _limit_memory(group: Group, node: Node) -> tuple[str, ...]:
-    if "memory" not in group.controllers:
-        return ("memory of nodes (no control group for it)",)
-    try:
-        group.limit_memory(node.memory_mb)
-    except OSError as error:
-        raise StormLabError(f"memory limit of node {node.id}: {error.strerror}") from error
-    return ()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from storm_lab.errors import UserError
 from storm_lab.live.cgroups import Group, Hierarchy, hierarchies, lift_quotas, members, remove_tree
 
 
@@ -118,6 +119,13 @@ def test_lifting_quotas_makes_cpu_unlimited(group_1: Group, tmp_path: Path):
     lift_quotas(tmp_path / "sys" / "cpu" / "storm-lab-abc123")
     quota = tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us"
     assert quota.read_text() == "-1"
+
+
+def test_a_limit_that_the_kernel_refuses_is_one_line(group_1: Group, tmp_path: Path):
+    # As in a container that may use less CPU itself; here the kernel's file cannot be written to.
+    (tmp_path / "sys" / "cpu" / "storm-lab-abc123" / "host1" / "cpu.cfs_quota_us").mkdir()
+    with pytest.raises(UserError, match=r"cpu.cfs_quota_us = '36000': the kernel refuses this limit \(Is a"):
+        group_1.limit_cpu(1.8)
 
 
 def test_processes_killed_for_lack_of_memory_are_counted(group_1: Group, tmp_path: Path):
