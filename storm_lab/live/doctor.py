@@ -124,7 +124,8 @@ def check_namespaces() -> list[Finding]:
     if why is None:
         return [Finding("ok", "hosts", "network namespaces can be created")]
     text = f"no network namespaces: nodes are plain processes on loopback ({why})"
-    return [Finding("warn", "hosts", text, "run as root to give nodes links of their own")]
+    remedy = "run as root, with iproute2 and util-linux installed, to give nodes links of their own"
+    return [Finding("warn", "hosts", text, remedy)]
 
 
 def check_groups() -> list[Finding]:
@@ -182,7 +183,7 @@ def check_disk() -> list[Finding]:
         place = next(place for place in (folder, *folder.parents) if place.exists())
         free = shutil.disk_usage(place).free / 1e9
         text = f"{free:.1f} GB free for {what} at {folder}"
-        if not os.access(place, os.W_OK):
+        if not place.is_dir() or not os.access(place, os.W_OK):
             remedy = f"make the folder for {what} writable"
             found.append(Finding("fail", "disk", f"{place} cannot be written to", remedy))
         elif free < DISK_GB:

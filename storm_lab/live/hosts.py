@@ -38,6 +38,7 @@ Source: on two cores a group without this cap starved kernel workers until ZooKe
 WEIGHT = 1000
 """CPU weight of a cluster (1 to 10,000): it takes precedence over a few other programs, which have 100."""
 
+_FOR_NAMESPACES = "run as root, with iproute2 and util-linux installed"
 _CPUINFO = Path("/proc/cpuinfo")
 
 HostKind = Literal["auto", "namespaces", "loopback"]
@@ -206,7 +207,9 @@ def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
         return _NamespaceHosts(place, cluster, options)
     if options.kind == "namespaces":
         message = f"network namespaces cannot be created: {why}"
-        raise UserError(message, field="hosts", value=options.kind, remedy="run as root, or use loopback")
+        raise UserError(
+            message, field="hosts", value=options.kind, remedy=f"{_FOR_NAMESPACES}, or use loopback"
+        )
     return _LoopbackHosts(place, cluster, f"network namespaces cannot be created: {why}")
 
 
@@ -247,8 +250,7 @@ class _LoopbackHosts(Hosts):
 
     def set_link(self, one: str, other: str | None, *, up: bool) -> None:
         message = "plain processes on loopback have no links to cut"
-        remedy = "run as a user who may create network namespaces (root)"
-        raise UserError(message, field="node", value=one, remedy=remedy)
+        raise UserError(message, field="node", value=one, remedy=_FOR_NAMESPACES)
 
 
 def _check_ports(cluster: Cluster) -> None:

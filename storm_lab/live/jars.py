@@ -272,14 +272,21 @@ def central_of() -> str | None:
 
 def local_repository() -> Path:
     """Return Maven's folder of jars that were fetched before."""
-    named = _text(_settings(), "{*}localRepository").replace("${user.home}", str(Path.home()))
-    return Path(named) if named else Path.home() / ".m2" / "repository"
+    named = _text(_settings(), "{*}localRepository").replace("${user.home}", str(_home()))
+    return Path(named) if named else _home() / ".m2" / "repository"
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:  # A user without a home folder has no settings either.
+        return Path("/nonexistent")
 
 
 def _settings() -> ElementTree.Element:
     """Read Maven's settings; empty if there are none or they cannot be read."""
     try:
-        return ElementTree.parse(Path.home() / ".m2" / "settings.xml").getroot()
+        return ElementTree.parse(_home() / ".m2" / "settings.xml").getroot()
     except (OSError, ElementTree.ParseError):
         return ElementTree.Element("settings")
 

@@ -129,8 +129,9 @@ def link_disciplines() -> tuple[str, ...]:
 
 def why_no_namespaces() -> str | None:
     """Return why network namespaces cannot be made here; None if they can. Makes one and removes it."""
-    if shutil.which("ip") is None or shutil.which("nsenter") is None:
-        return "the programs ip and nsenter are missing (packages iproute2, util-linux)"
+    for program, package in (("ip", "iproute2"), ("nsenter", "util-linux")):
+        if shutil.which(program) is None:
+            return f"the program {program} is missing (package {package})"
     try:
         with _try_namespace() as name:
             _ip("-n", name, "link", "add", "name", "v0", "type", "veth", "peer", "name", "v1")

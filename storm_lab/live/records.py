@@ -24,6 +24,7 @@ from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
 from storm_lab.machine.atomic_file import write_atomic
+from storm_lab.machine.places import user_state
 
 _RECORD = "record.json"
 _OWNER = "owner"
@@ -119,8 +120,7 @@ class Place:
 
 def state_folder() -> Path:
     """Return the folder of all clusters' folders: ``storm_lab/live`` in the user's state folder."""
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "storm_lab" / "live"
+    return user_state() / "live"
 
 
 def places() -> Iterator[Place]:

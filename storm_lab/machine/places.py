@@ -82,16 +82,25 @@ def user_cache(env: Mapping[str, str] = os.environ) -> Path:
 
     Raises `UserError` if the user has no home folder, as in a container with a user id of no account.
     """
-    named = Path(env.get("XDG_CACHE_HOME", ""))
+    return _user_folder("XDG_CACHE_HOME", ".cache", env)
+
+
+def user_state(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what a user has running on this machine; `UserError` as for `user_cache`."""
+    return _user_folder("XDG_STATE_HOME", ".local/state", env)
+
+
+def _user_folder(variable: str, default: str, env: Mapping[str, str]) -> Path:
+    named = Path(env.get(variable, ""))
     # The XDG specification says to ignore a relative path.
     if named.is_absolute():
         return named / "storm_lab"
     try:
         home = Path.home()
     except RuntimeError as error:
-        remedy = "set HOME, or XDG_CACHE_HOME, to a folder that you may write to"
+        remedy = f"set HOME, or {variable}, to a folder that you may write to"
         raise UserError("this user has no home folder", field="HOME", remedy=remedy) from error
-    return home / ".cache" / "storm_lab"
+    return home / default / "storm_lab"
 
 
 def runs_folder() -> Path:

@@ -99,6 +99,12 @@ def test_too_little_memory_is_a_warning(tmp_path: Path):
     assert (finding.level, finding.text) == ("warn", "0.5 GB free; a cluster of two nodes takes about 1.2")
 
 
+def test_a_place_that_is_a_file_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert [found.level for found in doctor.check_disk() if "cannot be written" in found.text] == ["fail"]
+
+
 def test_running_and_leftover_clusters_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert [finding.text for finding in doctor.check_left()] == ["none"]

@@ -164,7 +164,9 @@ def test_without_network_namespaces_a_cluster_falls_back_and_says_why(
     monkeypatch.setattr(hosts, "why_no_namespaces", lambda: "Operation not permitted")
     made = make_hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be created: Operation not permitted" in made.unrealised[0]
-    with pytest.raises(UserError, match=r"hosts = 'namespaces'.*run as root, or use loopback"):
+    with pytest.raises(
+        UserError, match=r"hosts = 'namespaces'.*run as root, with .* installed, or use loopback"
+    ):
         make_hosts(place, cluster(1), HostOptions(kind="namespaces"))
 
 

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -195,6 +196,13 @@ def test_the_local_repository_is_read_from_mavens_settings(
     (tmp_path / ".m2" / "settings.xml").write_text("<settings")
     assert local_repository() == tmp_path / ".m2" / "repository"
     assert central_of() is None
+
+
+def test_a_user_without_a_home_folder_has_no_settings_of_maven(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("DEFAULT_ARTIFACT_REPOSITORY", raising=False)
+    monkeypatch.setattr(Path, "home", Mock(side_effect=RuntimeError("no home")))
+    assert central_of() is None
+    assert local_repository().is_absolute()
 
 
 def test_without_a_mirror_ivy_uses_its_default_repository(

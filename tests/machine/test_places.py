@@ -26,8 +26,9 @@ def test_a_folder_that_cannot_be_created_is_reported_with_its_variable(
         data_folder()
 
 
-def test_a_relative_cache_folder_is_ignored_as_the_xdg_specification_says() -> None:
+def test_relative_folders_are_ignored_as_the_xdg_specification_says() -> None:
     assert places.user_cache({"XDG_CACHE_HOME": "here"}) == Path.home() / ".cache" / "storm_lab"
+    assert places.user_state({"XDG_STATE_HOME": "here"}) == Path.home() / ".local" / "state" / "storm_lab"
 
 
 def test_a_user_without_a_home_folder_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,6 +38,8 @@ def test_a_user_without_a_home_folder_is_told_what_to_set(monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "home", no_home)
     with pytest.raises(UserError, match="HOME: this user has no home folder; set HOME, or XDG_CACHE_HOME"):
         places.user_cache({})
+    with pytest.raises(UserError, match="set HOME, or XDG_STATE_HOME"):
+        places.user_state({})
     assert places.user_cache({"XDG_CACHE_HOME": "/caches"}) == Path("/caches/storm_lab")
 
 
