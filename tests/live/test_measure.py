@@ -36,9 +36,9 @@ from storm_lab.live.suite.trust_tables import (
 )
 from storm_lab.model import StormVersion
 from storm_lab.runs.live_play import KEPT, executions_measured, roots_measured, thin
-from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import open_run
+from tests.tuplelog.tiny import S, write_run
 
-S = 1_000_000_000
 MHZ = 2000.0
 VERSION = StormVersion((2, 8, 3))
 SPEC = chain(
@@ -70,124 +70,55 @@ def _run(
     per_s: int = 100,
 ):
     """Write 20 s of ``per_s`` tuples/s, each 2 ms, 30 us of CPU; silent for a while; some windows starved."""
-    identity = RunIdentity("t", "t", {"mhz": MHZ}, 1, "2.8.3", "c", "l", {}, runtime=runtime)
-    with RunWriter(folder, identity) as log:
-        executors = [("bolt1", 2), ("bolt2", 3), ("spout", 4), ("__acker", 1)]
-        log.append(
-            "placements",
-            {
-                "start_ns": np.full(4, round(ready_s * S)),
-                "end_ns": np.full(4, -1),
-                "topology": ["chain"] * 4,
-                "component": [name for name, _ in executors],
-                "start_task": np.array([task for _, task in executors], np.int32),
-                "end_task": np.array([task for _, task in executors], np.int32),
-                "worker": np.zeros(4, np.int32),
-                "node": ["n1"] * 4,
-                "port": np.full(4, 6700, np.int32),
-            },
-        )
-        emit = np.arange(0, 20 * S, S // per_s)
-        emit = emit[(emit < silent[0] * S) | (emit >= silent[1] * S)]
-        count = len(emit)
-        latency = np.where(np.arange(count) % 10 == 0, 9_000_000, 2_000_000)
-        log.append(
-            "roots",
-            {
-                "root_id": np.arange(count),
-                "topology": ["chain"] * count,
-                "spout_task": np.full(count, 4, np.int32),
-                "line": np.arange(count),
-                "attempt": np.zeros(count, np.int16),
-                "emit_ns": emit,
-                "complete_ns": emit + latency,
-                "outcome": ["acked"] * count,
-                "latency_ns": latency,
-                "sleep_ns": np.zeros(count, np.int64),
-            },
-        )
-        log.append(
-            "executions",
-            {
-                "root_id": np.arange(count),
-                "topology": ["chain"] * count,
-                "component": ["bolt2"] * count,
-                "task": np.full(count, 3, np.int32),
-                "source_task": np.full(count, 2, np.int32),
-                "worker": np.zeros(count, np.int32),
-                "node": ["n1"] * count,
-                "locality": ["process"] * count,
-                "enqueue_ns": emit,
-                "start_ns": emit,
-                "end_ns": emit + np.where(np.arange(count) % 10 == 0, 40_000, 20_000),
-            },
-        )
-        windows = np.arange(20) * S
-        executed = np.histogram(emit, np.arange(21) * S)[0]
-        zeros = np.zeros(20, np.int64)
-        log.append(
-            "counts",
-            {
-                "start_ns": windows,
-                "end_ns": windows + S,
-                "topology": ["chain"] * 20,
-                "component": ["bolt2"] * 20,
-                "task": np.full(20, 3, np.int32),
-                "emitted": zeros,
-                "transferred": zeros,
-                "executed": executed,
-                "acked": zeros,
-                "failed": zeros,
-                "execute_ns": zeros,
-            },
-        )
-        used = {"main": executed * 0.03, "compiler": np.full(20, 500.0), **(more_cpu or {})}
-        for thread, cpu_ms in used.items():
-            log.append(
-                "cpu",
-                {
-                    "start_ns": windows,
-                    "end_ns": windows + S,
-                    "node": ["n1"] * 20,
-                    "topology": ["chain"] * 20,
-                    "worker": np.arange(20, dtype=np.int32) % workers,
-                    "component": ["bolt2"] * 20,
-                    "task": np.full(20, 3, np.int32),
-                    "thread": [thread] * 20,
-                    "cpu_ms": cpu_ms,
-                },
-            )
-        events = [
-            (0, "submit", "chain", {"took_ms": 1000.0}),
-            (5 * S, "kill-worker", "n1:6700", {}),
-            (7 * S, "start-worker", "n1:6700", {}),
-        ]
-        log.append(
-            "control",
-            {
-                "time_ns": np.array([time for time, *_ in events]),
-                "actor": ["x"] * 3,
-                "action": [action for _, action, _, _ in events],
-                "subject": [subject for _, _, subject, _ in events],
-                "reason": [""] * 3,
-                "detail": [json.dumps(facts) for *_, facts in events],
-            },
-        )
-        waiting = [9.0 if second in starved else 0.1 for second in range(20)]
-        hosts = {
+    times = [number * S // per_s for number in range(20 * per_s)]
+    emitted = [at for at in times if not silent[0] * S <= at < silent[1] * S]
+    # One tuple in ten is slow.
+    latencies = [9_000_000 if number % 10 == 0 else 2_000_000 for number in range(len(emitted))]
+    took = [40_000 if number % 10 == 0 else 20_000 for number in range(len(emitted))]
+    executors = {"bolt1": 2, "bolt2": 3, "spout": 4, "__acker": 1}
+    sink = {"topology": "chain", "component": "bolt2", "task": 3, "node": "n1"}
+    seconds = [{**sink, "start_ns": second * S, "end_ns": (second + 1) * S} for second in range(20)]
+    executed = np.histogram(emitted, np.arange(21) * S)[0]
+    used = {"main": executed * 0.03, "compiler": np.full(20, 500.0), **(more_cpu or {})}
+    starts = [{"time_ns": 0, "action": "submit", "subject": "chain", "detail": '{"took_ms": 1000.0}'}]
+    starts += [{"time_ns": 5 * S, "action": "kill-worker", "subject": "n1:6700", "detail": "{}"}]
+    starts += [{"time_ns": 7 * S, "action": "start-worker", "subject": "n1:6700", "detail": "{}"}]
+    tables = {
+        "placements": [
+            {"topology": "chain", "component": name, "start_task": task, "end_task": task, "node": "n1"}
+            | {"port": 6700, "start_ns": round(ready_s * S)}
+            for name, task in executors.items()
+        ],
+        "roots": [
+            {"topology": "chain", "root_id": number, "spout_task": 4, "line": number, "outcome": "acked"}
+            | {"emit_ns": at, "complete_ns": at + latency, "latency_ns": latency}
+            for number, (at, latency) in enumerate(zip(emitted, latencies, strict=True))
+        ],
+        "executions": [
+            {**sink, "root_id": number, "source_task": 2, "locality": "process"}
+            | {"enqueue_ns": at, "start_ns": at, "end_ns": at + ns}
+            for number, (at, ns) in enumerate(zip(emitted, took, strict=True))
+        ],
+        "counts": [second | {"executed": count} for second, count in zip(seconds, executed, strict=True)],
+        "cpu": [
+            second | {"worker": number % workers, "thread": thread, "cpu_ms": cpu_ms[number]}
+            for thread, cpu_ms in used.items()
+            for number, second in enumerate(seconds)
+        ],
+        "control": starts,
+    }
+    waiting = [9.0 if second in starved else 0.1 for second in range(20)]
+    windows = {
+        "end_s": [second + 1.0 for second in range(20)],
+        "busy_cores": [busy_cores] * 20,
+        "hosts": {
             f"n{number}": {"used_cores": [used] * 20, "throttled": [0.0] * 20, "waiting": waiting}
             for number, used in enumerate(used_cores, 1)
-        }
-        conditions = {
-            "cores": 2,
-            "quota_cores": {"n1": quota_cores},
-            "windows": {
-                "end_s": [second + 1.0 for second in range(20)],
-                "busy_cores": [busy_cores] * 20,
-                "hosts": hosts,
-            },
-        }
-        log.finish(duration_ns=20 * S, conditions=conditions if runtime == "live" else None)
+        },
+    }
+    conditions = {"cores": 2, "quota_cores": {"n1": quota_cores}, "windows": windows}
+    conditions = conditions if runtime == "live" else {}
+    write_run(folder, tables, duration_s=20, conditions=conditions, runtime=runtime, storm_version="2.8.3")
     return open_run(folder)
 
 

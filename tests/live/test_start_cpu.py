@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean, median
 
-import numpy as np
 import pytest
 
 from storm_lab.emulator.cost import CostModel
@@ -21,42 +20,24 @@ from storm_lab.runs.live_trust import (
     start_cpu_s,
     with_measured_jvm_start,
 )
-from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import Run, open_run
+from tests.tuplelog.tiny import S, write_run
 
-S = 1_000_000_000
 FITTED_ON = ("bare", "calls", "waiting", "light", "flood", "load")
 
 
 def live_run(folder: Path, ready_s: dict[int, float], windows: list[tuple[int, float, float, float]]) -> Run:
     """Write a run: when workers are ready, and windows of worker, start, end and CPU seconds."""
-    identity = RunIdentity("t", "t", {"mhz": 2000.0}, 1, "0.9.2", "c", "l", {}, runtime="live")
-    with RunWriter(folder, identity) as log:
-        log.append(
-            "control",
-            {
-                "time_ns": [round(at * S) for at in ready_s.values()],
-                "actor": [f"worker:{worker}" for worker in ready_s],
-                "action": ["worker-ready"] * len(ready_s),
-                "subject": ["n1:6700"] * len(ready_s),
-                "reason": [""] * len(ready_s),
-                "detail": [json.dumps({"worker": worker}) for worker in ready_s],
-            },
-        )
-        log.append(
-            "cpu",
-            {
-                "start_ns": np.array([round(start * S) for _, start, _, _ in windows]),
-                "end_ns": np.array([round(end * S) for _, _, end, _ in windows]),
-                "node": ["n1"] * len(windows),
-                "topology": ["chain"] * len(windows),
-                "worker": np.array([worker for worker, _, _, _ in windows], np.int32),
-                "component": [""] * len(windows),
-                "task": np.full(len(windows), -1, np.int32),
-                "thread": ["compiler"] * len(windows),
-                "cpu_ms": np.array([used * 1e3 for _, _, _, used in windows]),
-            },
-        )
-        log.finish(duration_ns=20 * S, conditions={})
+    ready = [
+        {"time_ns": round(at * S), "action": "worker-ready", "detail": json.dumps({"worker": worker})}
+        for worker, at in ready_s.items()
+    ]
+    cpu = [
+        {"start_ns": round(start * S), "end_ns": round(end * S), "node": "n1", "topology": "chain"}
+        | {"worker": worker, "task": -1, "thread": "compiler", "cpu_ms": used * 1e3}
+        for worker, start, end, used in windows
+    ]
+    write_run(folder, {"control": ready, "cpu": cpu}, duration_s=20, runtime="live", storm_version="0.9.2")
     return open_run(folder)
 
 

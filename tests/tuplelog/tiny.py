@@ -86,6 +86,7 @@ def write_run(
     warm_up_s: float = 0,
     status: Status = Status.COMPLETE,
     reason: str = "",
+    conditions: Mapping[str, object] | None = None,
     **changes: object,
 ) -> Manifest:
     """Write a run of the given rows by table; without any it has one acked root.
@@ -99,5 +100,9 @@ def write_run(
         for table, lines in rows.items():
             log.append(table, columns(table, lines))
         return log.finish(
-            duration_ns=round(duration_s * S), warm_up_ns=round(warm_up_s * S), status=status, reason=reason
+            duration_ns=round(duration_s * S),
+            warm_up_ns=round(warm_up_s * S),
+            status=status,
+            reason=reason,
+            conditions=conditions,
         )
