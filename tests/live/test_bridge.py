@@ -58,10 +58,6 @@ def test_the_default_scheduler_fills_both_nodes():
     assert sorted(pair for _, _, pairs in rows for pair in pairs) == [[n, n] for n in range(1, 6)]
     assert answer["status"] == {STORM_ID: "Fully Scheduled"}
     assert made.moved == ("chain",)
-
-
-def test_an_answer_is_json():
-    answer, _ = Policy(DefaultScheduler(), KNOWN).answer(question())
     assert json.loads(json.dumps(answer)) == answer
 
 
@@ -170,7 +166,14 @@ def test_the_default_scheduler_keeps_a_topology_manually_moved_into_one_worker()
     assert len(answer["assign"][STORM_ID]) == 3
 
 
-def _ask(path: Path, text: bytes) -> dict[str, Any]:
+REQUEST = json.dumps(question()).encode() + b"\n"
+
+
+def _bridge(path: Path, scheduler: Scheduler[Any] | None = None, **options: Any) -> Bridge:
+    return Bridge(path, Policy(scheduler or DefaultScheduler(), KNOWN), **options)
+
+
+def _ask(path: Path, text: bytes = REQUEST) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
         client.connect(str(path))
@@ -180,14 +183,14 @@ def _ask(path: Path, text: bytes) -> dict[str, Any]:
 
 
 def test_each_line_sent_to_the_socket_is_answered_by_one_line(tmp_path: Path):
-    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as bridge:
-        answer = _ask(bridge.path, json.dumps(question()).encode() + b"\n")
+    with _bridge(tmp_path / "s") as bridge:
+        answer = _ask(bridge.path)
         assert len(answer["assign"][STORM_ID]) == 2
         assert "error" in _ask(bridge.path, b"what?\n")
         # A client that sends nothing does not block other clients.
         with socket.socket(socket.AF_UNIX) as silent:
             silent.connect(str(bridge.path))
-            assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+            assert _ask(bridge.path)["assign"]
     assert [made.moved for made in bridge.rounds] == [("chain",), ("chain",)]
     assert not bridge.path.exists()
 
@@ -199,8 +202,8 @@ def test_a_round_is_noted_before_it_is_answered(tmp_path: Path):
         time.sleep(0.1)
         noted.append(made.moved)
 
-    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN), note) as bridge:
-        _ask(bridge.path, json.dumps(question()).encode() + b"\n")
+    with _bridge(tmp_path / "s", note=note) as bridge:
+        _ask(bridge.path)
         assert noted == [("chain",)]
 
 
@@ -208,8 +211,8 @@ def test_a_round_that_cannot_be_noted_is_answered(tmp_path: Path):
     def note(made: Round) -> None:
         raise BrokenPipeError
 
-    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN), note) as bridge:
-        assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+    with _bridge(tmp_path / "s", note=note) as bridge:
+        assert _ask(bridge.path)["assign"]
 
 
 def test_concurrent_requests_are_answered_one_at_a_time(tmp_path: Path):
@@ -224,9 +227,8 @@ def test_concurrent_requests_are_answered_one_at_a_time(tmp_path: Path):
             inside.pop()
             return super().schedule(view)
 
-    with Bridge(tmp_path / "s", Policy(Counting(), KNOWN)) as bridge:
-        line = json.dumps(question()).encode() + b"\n"
-        threads = [threading.Thread(target=_ask, args=(bridge.path, line)) for _ in range(4)]
+    with _bridge(tmp_path / "s", Counting()) as bridge:
+        threads = [threading.Thread(target=_ask, args=(bridge.path,)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -240,15 +242,15 @@ def test_a_stale_socket_is_replaced(tmp_path: Path):
     left.bind(str(tmp_path / "s"))
     left.close()
     assert (tmp_path / "s").is_socket()
-    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as bridge:
-        assert _ask(bridge.path, json.dumps(question()).encode() + b"\n")["assign"]
+    with _bridge(tmp_path / "s") as bridge:
+        assert _ask(bridge.path)["assign"]
 
 
 def test_a_socket_in_use_is_refused(tmp_path: Path):
     with (
-        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+        _bridge(tmp_path / "s"),
         pytest.raises(UserError, match="already answers at this socket"),
-        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
+        _bridge(tmp_path / "s"),
     ):
         pass
 
@@ -260,29 +262,21 @@ def test_a_socket_that_may_not_be_reached_is_left_alone(tmp_path: Path, monkeypa
         def connect(self, address: Any) -> None:
             raise PermissionError(errno.EACCES, "Permission denied")
 
-    with Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)) as served:
+    with _bridge(tmp_path / "s") as served:
         monkeypatch.setattr(socket, "socket", Denied)
-        with (
-            pytest.raises(UserError, match=r"created there \(Permission denied\); choose another path"),
-            Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
-        ):
+        words = r"created there \(Permission denied\); choose another path"
+        with pytest.raises(UserError, match=words), _bridge(tmp_path / "s"):
             pass
         assert served.path.is_socket()
 
 
 def test_a_file_at_the_path_of_the_socket_is_left_alone(tmp_path: Path):
     (tmp_path / "s").write_text("mine")
-    with (
-        pytest.raises(UserError, match="not a socket exists there"),
-        Bridge(tmp_path / "s", Policy(DefaultScheduler(), KNOWN)),
-    ):
+    with pytest.raises(UserError, match="not a socket exists there"), _bridge(tmp_path / "s"):
         pass
     assert (tmp_path / "s").read_text() == "mine"
 
 
 def test_a_path_that_is_too_long_for_a_socket_is_refused(tmp_path: Path):
-    with (
-        pytest.raises(UserError, match="107 bytes"),
-        Bridge(tmp_path / ("x" * 120), Policy(DefaultScheduler(), KNOWN)),
-    ):
+    with pytest.raises(UserError, match="107 bytes"), _bridge(tmp_path / ("x" * 120)):
         pass

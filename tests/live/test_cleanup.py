@@ -73,9 +73,7 @@ def test_only_processes_of_the_cluster_are_killed(started: list[subprocess.Popen
     assert not place.folder.exists()
 
 
-def test_child_processes_are_killed_with_their_parent(
-    started: list[subprocess.Popen[bytes]],
-):
+def test_child_processes_are_killed_with_their_parent(started: list[subprocess.Popen[bytes]]):
     mother = (
         "import subprocess, sys, time; subprocess.Popen(sys.argv[1:]); print('up', flush=True)\n"
         "time.sleep(600)"

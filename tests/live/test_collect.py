@@ -16,7 +16,7 @@ from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.cgroups import CpuUse
 from storm_lab.live.collect import collect
 from storm_lab.live.lives import LiveRecords
-from storm_lab.live.player_files import EXECUTION_ROW, ROOT_ROW, read_workers
+from storm_lab.live.player_files import EXECUTION_ROW, ROOT_ROW
 from storm_lab.live.processes import LiveWorker
 from storm_lab.live.sampler import Sample, WorkerSample, windows_of
 from storm_lab.model import Assignment, Cluster, Component, Node, Slot, StormVersion, Subscription, Topology
@@ -338,12 +338,6 @@ def test_the_node_of_a_worker_in_no_sample_comes_from_its_supervisor(tmp_path: P
     looks = (sample(2000, 11, 22), sample(10_000, 11, 22))
     tables = written(tmp_path, records(files.folder, *looks, supervisors={"abc": "n2"}))
     assert {r["worker"] for r in tables["placements"] if r["node"] == "n2"} == {1, 2}
-
-
-def test_an_incomplete_line_is_skipped(files: Files):
-    path = files.folder / "worker-11-1.jsonl"
-    path.write_text(path.read_text() + '{"event":"window","start_ns":12')
-    assert [len(worker.windows) for worker in read_workers(files.folder)] == [1, 1]
 
 
 def test_control_events_are_sorted_by_time(tmp_path: Path, files: Files):

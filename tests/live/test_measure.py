@@ -41,14 +41,7 @@ from tests.tuplelog.tiny import S, write_run
 
 MHZ = 2000.0
 VERSION = StormVersion((2, 8, 3))
-SPEC = chain(
-    VERSION,
-    MHZ,
-    SourcePlan(SourceKind.RATE, rate_per_s=100.0),
-    HERE,
-    ackers=1,
-    duration_s=20.0,
-)
+SPEC = chain(VERSION, MHZ, SourcePlan(SourceKind.RATE, rate_per_s=100.0), HERE, ackers=1, duration_s=20.0)
 
 
 def _measured(value: float, half: float = 0.0) -> Measured:

@@ -3,16 +3,7 @@
 import pytest
 
 from storm_lab.live.request import Known, read_request
-from storm_lab.model import (
-    Cluster,
-    Executor,
-    Grouping,
-    Node,
-    Resources,
-    Slot,
-    StormVersion,
-    Subscription,
-)
+from storm_lab.model import Cluster, Executor, Grouping, Node, Resources, Slot, StormVersion, Subscription
 from tests.live.nimbus import CHAIN, EXECUTORS, V2, node, question, topology
 
 CLUSTER = Cluster((Node("b", cores=8, ports=(6700, 6701)), Node("a", ports=(6700, 6701))))

@@ -13,13 +13,7 @@ import pytest
 from storm_lab.emulator.cost import CostModel
 from storm_lab.model.machines import LIVE
 from storm_lab.runs.live_play import records_folder
-from storm_lab.runs.live_trust import (
-    Recorded,
-    costs_of,
-    recorded_runs,
-    start_cpu_s,
-    with_measured_jvm_start,
-)
+from storm_lab.runs.live_trust import Recorded, costs_of, recorded_runs, start_cpu_s, with_measured_jvm_start
 from storm_lab.tuplelog import Run, open_run
 from tests.tuplelog.tiny import S, write_run
 

@@ -7,7 +7,6 @@ import pytest
 from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import check_spec
-from storm_lab.errors import UserError
 from storm_lab.live.play import check_live, scaled
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import as_played
@@ -182,11 +181,6 @@ def test_placements_of_the_linear_sitting_have_the_expected_workers():
     for name, slots in workers.items():
         nodes = Counter(slot.node for slot in slots)
         assert max(nodes.values()) == (2 if name == "linear-even-12" else 1)
-
-
-def test_the_error_for_an_unknown_sitting_names_known_ones():
-    with pytest.raises(UserError, match="light"):
-        find_sitting("lihgt")
 
 
 def test_describing_a_sitting_twice_gives_the_same_description():

@@ -10,13 +10,7 @@ import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
-from storm_lab.live.trace_export import (
-    export_plan,
-    set_rate,
-    spout_path,
-    storm_name,
-    topology_settings,
-)
+from storm_lab.live.trace_export import export_plan, set_rate, spout_path, storm_name, topology_settings
 from storm_lab.model import Component, Grouping, StormVersion, Subscription, Topology
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.java_values import payload_bytes
