@@ -6,14 +6,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.netns import why_no_namespaces
@@ -21,10 +19,9 @@ from storm_lab.live.play import Stage, open_stage, play_live
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
-from storm_lab.live.trace_export import export_plan
 from storm_lab.machine.java import find_java
 from storm_lab.machine.places import project_root
-from storm_lab.model import Assignment, Cluster, Node, Slot, StormVersion
+from storm_lab.model import Assignment, Slot, StormVersion
 from storm_lab.monitoring.monitor import MonitorPlan
 from storm_lab.monitoring.online_scheduling import OnlineScheduling
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyStatus
@@ -32,20 +29,11 @@ from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.scheduler_file import scheduler_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
-from storm_lab.workloads.build import build_trace
 from tests.live.leavings import assert_nothing_is_left
-from tests.live.test_collect import CHAIN, CODE
+from tests.live.real_cluster import NODES, chain_plan, export_chain, wait
+from tests.live.test_collect import CHAIN
 
 pytestmark = pytest.mark.live
-
-NODES = Cluster(
-    tuple(Node(name, cores=1, core_mhz=2000.0, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2"))
-)
-
-
-def _plan(version: StormVersion, rate: float) -> TopologyPlan:
-    source = SourcePlan(SourceKind.RATE, rate_per_s=rate)
-    return TopologyPlan(CHAIN, build_trace(CHAIN, CODE, version), {"spout": source})
 
 
 class Moody(Scheduler[Any]):
@@ -73,11 +61,8 @@ def _raises(view):
     raise ZeroDivisionError("what now")
 
 
-def _until(what: str, true: Callable[[], bool], seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"no {what} within {seconds} s"
-        time.sleep(0.5)
+def _until(what: str, true: Callable[[], bool]) -> None:
+    wait(what, true, seconds=90.0)
 
 
 def _hosts(stage: Stage) -> set[tuple[str, int]]:
@@ -89,15 +74,7 @@ def _submit(stage: Stage, tmp_path: Path) -> None:
     stage.bridge.policy.known = Known(
         version, NODES, {stage.storm.address(n.id): n.id for n in NODES.nodes}, {"chain": CHAIN}
     )
-    (tmp_path / "records").mkdir()
-    folder = export_plan(
-        _plan(version, 10.0),
-        version,
-        tmp_path / "plan",
-        records=tmp_path / "records",
-        origin_ns=time.monotonic_ns(),
-        mhz=2000.0,
-    )
+    folder = export_chain(version, tmp_path / "plan", tmp_path / "records", 10.0)
     stage.storm.submit("chain", stage.jar, SUBMIT_CLASS, str(folder))
 
 
@@ -153,7 +130,7 @@ def test_t_storm_moves_a_chain_to_one_node_by_its_measured_load(tmp_path: Path):
     spec = EmulationSpec(
         NODES,
         RELEASES["2.8.3"].storm,
-        (_plan(RELEASES["2.8.3"].storm, 300.0),),
+        (chain_plan(RELEASES["2.8.3"].storm, 300.0),),
         DefaultScheduler(),
         duration_s=120.0,
         services=(
@@ -235,10 +212,7 @@ def _storm_lab(*arguments: str) -> list[str]:
 
 def _submit_from_inside(place: Place, version: StormVersion, tmp_path: Path) -> None:
     """Submit the chain to a running cluster as a user's own program does."""
-    now = time.monotonic_ns()
-    plan = export_plan(
-        _plan(version, 10.0), version, tmp_path / "plan", records=tmp_path, origin_ns=now, mhz=2000.0
-    )
+    plan = export_chain(version, tmp_path / "plan", tmp_path / "records", 10.0)
     jar = player_jar(find_release(str(version)))
     master = place.folder / "host0"
     inside = ["nsenter", f"--net=/run/netns/sl-{place.record.token}-0"]

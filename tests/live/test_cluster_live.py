@@ -6,12 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.cgroups import hierarchies
 from storm_lab.live.hosts import MASTER, HostOptions, machine_mhz
@@ -22,67 +20,25 @@ from storm_lab.live.processes import MARK, all_pids
 from storm_lab.live.records import places, processes_of, remove_orphans, state_folder
 from storm_lab.live.releases import RELEASES
 from storm_lab.live.storm import LiveStorm
-from storm_lab.live.trace_export import export_plan
-from storm_lab.model import Component, Subscription, Topology
-from storm_lab.model.cluster import Cluster, Node, Slot
-from storm_lab.workloads.build import build_trace
-from storm_lab.workloads.throughput import FIELDS, CountById, EmitRandomTexts, Identity
+from storm_lab.model.cluster import Slot
 from tests.live.leavings import assert_nothing_is_left
+from tests.live.real_cluster import NODES, export_chain, wait
 
 pytestmark = pytest.mark.live
 
-NODES = Cluster(tuple(Node(name, cores=1, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2")))
-CHAIN = Topology(
-    "chain",
-    (
-        Component("spout", outputs={"default": FIELDS}),
-        Component("bolt", inputs=(Subscription("spout"),), outputs={"default": FIELDS}),
-        Component("sink", inputs=(Subscription("bolt"),)),
-    ),
-    workers=2,
-    ackers=1,
-)
 HOSTS = HostOptions(weight=10_000)
 """A high CPU weight, as the machine may be busy with other tests."""
 
 QUICK = ("2.8.3", "0.9.2-incubating")
 """Versions that are tested at every change; the others are unlikely to fail in another way."""
 
-SECONDS = 300
-"""Longest wait for anything: 0.9 notices a dead worker after 30 s, and the machine may be busy."""
-
-
-def wait(what: str, true: Callable[[], bool], storm: LiveStorm | None = None) -> None:
-    end = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < end, f"waited in vain for {what}"
-        if storm is not None:
-            storm.check()
-        time.sleep(0.1)
-
-
-def submit_chain(storm: LiveStorm) -> None:
-    version = storm.release.storm
-    code = {"spout": EmitRandomTexts(1, 60, 1), "bolt": Identity(50.0), "sink": CountById(20.0)}
-    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
-    plan = TopologyPlan(CHAIN, build_trace(CHAIN, code, version), {"spout": source})
-    folder = export_plan(
-        plan,
-        version,
-        storm.new_folder("plan"),
-        records=storm.new_folder("records"),
-        origin_ns=time.monotonic_ns(),
-        mhz=machine_mhz(),
-    )
-    jar = player_jar(storm.release)
-    storm.submit("chain", jar, SUBMIT_CLASS, str(folder))
-
 
 def run_chain(storm: LiveStorm) -> None:
     """Submit the chain and wait until tuples have reached its sink."""
-    submit_chain(storm)
-    wait("two workers", lambda: len(storm.workers()) == 2, storm)
     folder = storm.new_folder("records")
+    plan = export_chain(storm.release.storm, storm.new_folder("plan"), folder)
+    storm.submit("chain", player_jar(storm.release), SUBMIT_CLASS, str(plan))
+    wait("two workers", lambda: len(storm.workers()) == 2, storm)
     wait("tuples at the sink", lambda: any(folder.glob("executions-3-*")), storm)
 
 
@@ -118,7 +74,7 @@ def test_every_release_runs_a_topology_and_leaves_nothing(version: str):
         run_chain(storm)
         assert {worker.slot.node for worker in storm.workers()} == {"n1", "n2"}
         executors = storm.info("chain")["executors"]
-        assert {row["component"] for row in executors} == {"spout", "bolt", "sink", "__acker"}
+        assert {row["component"] for row in executors} == {"spout", "bolt1", "bolt2", "__acker"}
         storm.kill("chain")
         assert storm.workers() == []
         assert [event.kind for event in storm.events] == ["submit", "kill"]
@@ -253,7 +209,6 @@ def test_a_node_is_limited_to_the_cores_of_its_description():
 
 UP_AND_WAIT = """
 import sys, time
-from storm_lab.live.releases import RELEASES
 from storm_lab.live.storm import LiveStorm
 from storm_lab.model.cluster import Cluster, Node
 with LiveStorm("0.9.2", Cluster((Node("a"),))) as storm:

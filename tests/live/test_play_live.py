@@ -13,27 +13,16 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, Top
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES, find_release
-from storm_lab.model import (
-    Cluster,
-    Component,
-    Grouping,
-    Node,
-    StormVersion,
-    Subscription,
-    Topology,
-    executors_of,
-)
+from storm_lab.model import Component, Grouping, StormVersion, Subscription, Topology, executors_of
 from storm_lab.schedulers.storm.even import EvenScheduler
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
+from tests.live.real_cluster import NODES
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
-NODES = Cluster(
-    tuple(Node(name, cores=1, core_mhz=2000.0, ports=(6700, 6701), memory_mb=2048.0) for name in ("n1", "n2"))
-)
 LINES = 12
 
 
