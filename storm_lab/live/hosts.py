@@ -170,14 +170,32 @@ def check_hosts(cluster: Cluster, options: HostOptions) -> None:
 
 
 class Hosts:
-    """All hosts of a cluster: one for each node, and `MASTER`."""
+    """All hosts of a cluster: one for each node, and `MASTER`.
 
-    def __init__(self, place: Place, cluster: Cluster) -> None:
+    They are network namespaces, in control groups if there are any; or else plain processes with an address
+    of their own, 127.77.x.y (x for the cluster, y for the host; 254 is not used). Raises `UserError` if the
+    options demand namespaces that cannot be created.
+    """
+
+    def __init__(self, place: Place, cluster: Cluster, options: HostOptions) -> None:
         self._place = place
         self._cluster = cluster
+        self._options = options
         self._hosts: dict[str, Host] = {}
+        self._network: Network | None = None
+        self._claim: socket.socket | None = None
         self.unrealised: tuple[str, ...] = ()
         """Parts of the description that this machine could not realise, one line each."""
+        why: str | None = "as requested"
+        if options.kind != "loopback" and (why := why_no_namespaces()) is not None:
+            why = f"network namespaces cannot be created: {why}"
+            if options.kind == "namespaces":
+                remedy = f"{_FOR_NAMESPACES}, or use loopback"
+                raise UserError(why, field="hosts", value=options.kind, remedy=remedy)
+        if why is None:
+            self._network = Network(place.record.token)
+        else:
+            self.unrealised = (f"CPU, memory and links of nodes (plain processes on loopback, {why})",)
 
     def host(self, name: str) -> Host:
         """Return the host of that name."""
@@ -185,47 +203,43 @@ class Hosts:
 
     def make(self) -> None:
         """Make the hosts. Everything that is made can be found by the token of the cluster's record."""
-        raise NotImplementedError
-
-    def apply_quotas(self) -> None:
-        """Put the CPU quotas into force, if there are any; starting daemons under them would take minutes."""
-
-    def release(self) -> None:
-        """Release what this process holds for them; the rest is removed by the cluster's token."""
-
-    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        """Cut a host off from another one, or from all others if None, or reconnect them."""
-        raise NotImplementedError
-
-
-def make_hosts(place: Place, cluster: Cluster, options: HostOptions) -> Hosts:
-    """Return hosts of the kind that options and machine allow, not made yet; `UserError` if there is none."""
-    if options.kind == "loopback":
-        return _LoopbackHosts(place, cluster, "as requested")
-    why = why_no_namespaces()
-    if why is None:
-        return _NamespaceHosts(place, cluster, options)
-    if options.kind == "namespaces":
-        message = f"network namespaces cannot be created: {why}"
-        raise UserError(
-            message, field="hosts", value=options.kind, remedy=f"{_FOR_NAMESPACES}, or use loopback"
-        )
-    return _LoopbackHosts(place, cluster, f"network namespaces cannot be created: {why}")
-
-
-class _LoopbackHosts(Hosts):
-    """Hosts that are only addresses: 127.77.x.y, x for the cluster, y for the host (254 is not used)."""
-
-    def __init__(self, place: Place, cluster: Cluster, why: str) -> None:
-        super().__init__(place, cluster)
-        self._claim: socket.socket | None = None
-        self.unrealised = (f"CPU, memory and links of nodes (plain processes on loopback, {why})",)
-
-    def make(self) -> None:
+        if self._network is not None:
+            self._make_namespaces(self._network)
+            return
         _check_ports(self._cluster)
         net = self._claim_net()
         names = [MASTER, *(node.id for node in self._cluster.nodes)]
         self._hosts = {name: Host(name, f"127.77.{net}.{index + 1}") for index, name in enumerate(names)}
+
+    def apply_quotas(self) -> None:
+        """Put the CPU quotas into force, if there are any; starting daemons under them would take minutes."""
+        held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
+        for host, cores in held:
+            if host.group is not None and "cpu" in host.group.controllers:
+                host.group.limit_cpu(cores, host.period_us)
+        before = slice_us()
+        if held and before is not None and before > SLICE_US:
+            self._place.note(quota_slice_us=before)
+            if not set_slice(SLICE_US):
+                self._place.note(quota_slice_us=None)
+
+    def release(self) -> None:
+        """Release what this process holds for them; the rest is removed by the cluster's token."""
+        if self._claim is not None:
+            self._claim.close()
+            self._claim = None
+
+    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
+        """Cut a host off from another one, or from all others if None, or reconnect them."""
+        if self._network is None:
+            message = "plain processes on loopback have no links to cut"
+            raise UserError(message, field="node", value=one, remedy=_FOR_NAMESPACES)
+        if other is None:
+            self._network.set_link(str(self._hosts[one].namespace), up)
+            return
+        for here, there in ((one, other), (other, one)):
+            namespace = str(self._hosts[here].namespace)
+            self._network.set_path(namespace, self._hosts[there].address, up)
 
     def _claim_net(self) -> int:
         """Return an x of 127.77.x.y that no other cluster uses, of whichever user."""
@@ -243,35 +257,7 @@ class _LoopbackHosts(Hosts):
             claim.close()
         raise UserError("254 clusters already run on loopback", remedy="end one: storm-lab live down")
 
-    def release(self) -> None:
-        if self._claim is not None:
-            self._claim.close()
-            self._claim = None
-
-    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        message = "plain processes on loopback have no links to cut"
-        raise UserError(message, field="node", value=one, remedy=_FOR_NAMESPACES)
-
-
-def _check_ports(cluster: Cluster) -> None:
-    """Refuse ports that other programs use at all addresses of the machine; `UserError` names the first."""
-    workers = {port for node in cluster.nodes for port in node.ports}
-    for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
-        if listens(os.getpid(), port, NOBODYS_ADDRESS):
-            message = "another program uses this port at all addresses of the machine"
-            remedy = "end that program, or use network namespaces (as root)"
-            raise UserError(message, field="port", value=port, remedy=remedy)
-
-
-class _NamespaceHosts(Hosts):
-    """Hosts that are network namespaces, in control groups if there are any."""
-
-    def __init__(self, place: Place, cluster: Cluster, options: HostOptions) -> None:
-        super().__init__(place, cluster)
-        self._options = options
-        self._network = Network(place.record.token)
-
-    def make(self) -> None:
+    def _make_namespaces(self, network: Network) -> None:
         cluster_group = Group.of_cluster(self._place.record.token, hierarchies())
         self._place.note(cgroups=tuple(map(str, cluster_group.folders)))
         controllers = cluster_group.controllers
@@ -292,15 +278,15 @@ class _NamespaceHosts(Hosts):
         if "cpu" in controllers and not why_none:
             cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
             cluster_group.weigh(self._options.weight)
-        self._network.make()
+        network.make()
         rack = self._cluster.nodes[0].rack
         for index, node in enumerate((None, *self._cluster.nodes)):
             name = MASTER if node is None else node.id
             group = None if why_none else cluster_group.make_host(f"host{index}")
             address = f"10.77.{index // 250}.{index % 250 + 1}"
-            namespace = self._network.add_host(rack if node is None else node.rack, f"{address}/16")
+            namespace = network.add_host(rack if node is None else node.rack, f"{address}/16")
             speed_mbps = 0.0 if node is None else node.nic_mbps
-            missing += self._network.shape_host(namespace, self._options.latency_us, speed_mbps)
+            missing += network.shape_host(namespace, self._options.latency_us, speed_mbps)
             host = Host(name, address, namespace, group)
             if node is not None:
                 if group is not None and "memory" in controllers:
@@ -316,24 +302,15 @@ class _NamespaceHosts(Hosts):
                     host = replace(host, period_us=round(node.quota_period_ms * 1000))
             self._hosts[name] = host
         for name in self._cluster.racks:
-            missing += self._network.shape_rack(name, self._options.rack_latency_us)
+            missing += network.shape_rack(name, self._options.rack_latency_us)
         self.unrealised = tuple(dict.fromkeys(missing))
 
-    def apply_quotas(self) -> None:
-        held = [(host, cores) for host in self._hosts.values() if (cores := host.cores) is not None]
-        for host, cores in held:
-            if host.group is not None and "cpu" in host.group.controllers:
-                host.group.limit_cpu(cores, host.period_us)
-        before = slice_us()
-        if held and before is not None and before > SLICE_US:
-            self._place.note(quota_slice_us=before)
-            if not set_slice(SLICE_US):
-                self._place.note(quota_slice_us=None)
 
-    def set_link(self, one: str, other: str | None, *, up: bool) -> None:
-        if other is None:
-            self._network.set_link(str(self._hosts[one].namespace), up)
-            return
-        for here, there in ((one, other), (other, one)):
-            namespace = str(self._hosts[here].namespace)
-            self._network.set_path(namespace, self._hosts[there].address, up)
+def _check_ports(cluster: Cluster) -> None:
+    """Refuse ports that other programs use at all addresses of the machine; `UserError` names the first."""
+    workers = {port for node in cluster.nodes for port in node.ports}
+    for port in (ZOOKEEPER_PORT, NIMBUS_PORT, SUPERVISOR_PORT, *sorted(workers)):
+        if listens(os.getpid(), port, NOBODYS_ADDRESS):
+            message = "another program uses this port at all addresses of the machine"
+            remedy = "end that program, or use network namespaces (as root)"
+            raise UserError(message, field="port", value=port, remedy=remedy)

@@ -13,7 +13,7 @@ from storm_lab.errors import StormLabError, UserError, check_known
 from storm_lab.live.daemons import Java
 from storm_lab.live.doctor import check_machine
 from storm_lab.live.fleet import Fleet
-from storm_lab.live.hosts import MASTER, Host, HostOptions, Hosts, check_hosts, make_hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, Hosts, check_hosts
 from storm_lab.live.jars import fetch_jars
 from storm_lab.live.java_build import build_jar, player_jar, read_sources
 from storm_lab.live.processes import LiveWorker, command_line, end_all, find_workers, kill, signals_deferred
@@ -105,7 +105,7 @@ class LiveStorm:
         remove_orphans()
         place = self._place = Place.make(self.release.version)
         try:
-            hosts = self._hosts = make_hosts(place, self.cluster, self.options)
+            hosts = self._hosts = Hosts(place, self.cluster, self.options)
             hosts.make()
             self.unrealised = hosts.unrealised
             # Storm's servers listen at all addresses of their host; on loopback these are the machine's.

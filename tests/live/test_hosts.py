@@ -13,7 +13,7 @@ import pytest
 from storm_lab.errors import UserError
 from storm_lab.live import hosts, records
 from storm_lab.live.cgroups import SLICE_US, set_slice, slice_us
-from storm_lab.live.hosts import MASTER, Host, HostOptions, check_hosts, cpu_quotas, machine_mhz, make_hosts
+from storm_lab.live.hosts import MASTER, Host, HostOptions, Hosts, check_hosts, cpu_quotas, machine_mhz
 from storm_lab.live.records import Place, remove_cluster
 from storm_lab.model.cluster import Cluster, Node
 
@@ -61,7 +61,7 @@ def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monke
     group.make_host.return_value = group
     monkeypatch.setattr(hosts.Group, "of_cluster", lambda token, found: group)
     monkeypatch.setattr(hosts, "hierarchies", dict)
-    made = hosts._NamespaceHosts(place, cluster(1, 2), HostOptions())
+    made = Hosts(place, cluster(1, 2), HostOptions())
     made._network = Mock(**{"shape_host.return_value": (), "shape_rack.return_value": ()})
     made.make()
     assert limits == [pytest.approx(1.8)]
@@ -97,7 +97,7 @@ def test_the_machines_clock_is_read_from_cpuinfo(tmp_path: Path):
 
 
 def test_loopback_hosts_have_their_own_addresses_and_report_what_is_missing(place: Place):
-    made = make_hosts(place, cluster(1, 1), HostOptions(kind="loopback"))
+    made = Hosts(place, cluster(1, 1), HostOptions(kind="loopback"))
     made.make()
     addresses = [made.host(name).address for name in (MASTER, "n0", "n1")]
     net = addresses[0].rpartition(".")[0]
@@ -116,7 +116,7 @@ def test_a_port_that_another_program_uses_at_all_addresses_is_refused(place: Pla
         port = server.getsockname()[1]
         busy = Cluster((Node("n0", ports=(port,)),))
         with pytest.raises(UserError, match=rf"port = {port}: another program uses this port"):
-            make_hosts(place, busy, HostOptions(kind="loopback")).make()
+            Hosts(place, busy, HostOptions(kind="loopback")).make()
 
 
 def test_quotas_use_small_slices_while_the_cluster_exists(
@@ -127,7 +127,7 @@ def test_quotas_use_small_slices_while_the_cluster_exists(
     for module in (hosts, records):
         monkeypatch.setattr(module, "set_slice", lambda us: set_slice(us, file))
     monkeypatch.setattr(hosts, "slice_us", lambda: slice_us(file))
-    free, held = (hosts._NamespaceHosts(place, cluster(1), HostOptions()) for _ in range(2))
+    free, held = (Hosts(place, cluster(1), HostOptions()) for _ in range(2))
     free._hosts = {"n0": Host("n0", "10.77.0.2")}
     held._hosts = {"n0": Host("n0", "10.77.0.2", cores=0.5)}
     free.apply_quotas()
@@ -136,7 +136,7 @@ def test_quotas_use_small_slices_while_the_cluster_exists(
     assert slice_us(file) == SLICE_US
     # A second cluster finds small slices and must not reset them.
     other = Place.make("2.8.3")
-    second = hosts._NamespaceHosts(other, cluster(1), HostOptions())
+    second = Hosts(other, cluster(1), HostOptions())
     second._hosts = held._hosts
     second.apply_quotas()
     remove_cluster(other)
@@ -151,8 +151,8 @@ def test_a_slice_file_that_is_missing_or_cannot_be_written_is_tolerated(tmp_path
 
 
 def test_two_clusters_on_loopback_never_share_an_address(place: Place):
-    first = make_hosts(place, cluster(1), HostOptions(kind="loopback"))
-    second = make_hosts(Place.make("2.8.3"), cluster(1), HostOptions(kind="loopback"))
+    first = Hosts(place, cluster(1), HostOptions(kind="loopback"))
+    second = Hosts(Place.make("2.8.3"), cluster(1), HostOptions(kind="loopback"))
     first.make()
     second.make()
     assert first.host("n0").address != second.host("n0").address
@@ -162,12 +162,12 @@ def test_without_network_namespaces_a_cluster_falls_back_and_says_why(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(hosts, "why_no_namespaces", lambda: "Operation not permitted")
-    made = make_hosts(place, cluster(1), HostOptions())
+    made = Hosts(place, cluster(1), HostOptions())
     assert "network namespaces cannot be created: Operation not permitted" in made.unrealised[0]
     with pytest.raises(
         UserError, match=r"hosts = 'namespaces'.*run as root, with .* installed, or use loopback"
     ):
-        make_hosts(place, cluster(1), HostOptions(kind="namespaces"))
+        Hosts(place, cluster(1), HostOptions(kind="namespaces"))
 
 
 @pytest.mark.parametrize(
