@@ -26,8 +26,7 @@ from storm_lab.live.player_files import (
     OpenedTask,
     ThreadUse,
     Window,
-    read_executions,
-    read_roots,
+    read_rows,
 )
 from storm_lab.live.sampler import Sample
 from storm_lab.model import executors_of
@@ -45,7 +44,7 @@ def collect(records: LiveRecords, log: Recorder) -> None:
     keys = [
         (plan.topology.id, task, incarnation)
         for plan in records.spec.topologies
-        for task, incarnation, _ in read_roots(records.folders[plan.topology.id])
+        for task, incarnation, _ in read_rows(records.folders[plan.topology.id], "roots")
     ]
     spout_lives = {key: number for number, key in enumerate(keys)}
     for plan in records.spec.topologies:
@@ -159,7 +158,7 @@ class _TopologyRows:
         """Write root tuples in the order in which they ended, then those that have not ended."""
         frames: list[pd.DataFrame] = []
         origin, end = self._records.origin_ns, self._records.end_ns
-        for task, incarnation, rows in read_roots(self._folder):
+        for task, incarnation, rows in read_rows(self._folder, "roots"):
             life = self._lives.get((task, incarnation))
             number = self._spout_lives[self._id, task, incarnation]
             outcome = np.where(rows["end_ns"] > end, PENDING, rows["outcome"])
@@ -193,7 +192,7 @@ class _TopologyRows:
     def _write_executions(self, log: Recorder) -> None:
         """Write executions of the sampled root tuples' trees, task by task."""
         origin, end = self._records.origin_ns, self._records.end_ns
-        for task, incarnation, rows in read_executions(self._folder):
+        for task, incarnation, rows in read_rows(self._folder, "executions"):
             life = self._lives.get((task, incarnation))
             rows = rows[(rows["end_ns"] > 0) & (rows["start_ns"] >= origin) & (rows["end_ns"] <= end)]
             if life is None or len(rows) == 0:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -148,14 +147,17 @@ def lives_of(records: LiveRecords) -> Lives:
         own = executors[worker.topology]
         by_task = {task: executor for executor in own for task in executor.tasks}
         if worker.file is None:
-            assigned = _assigned(worker, own, records.assignments)
+            earlier = [placed for time_ns, placed in records.assignments if time_ns <= worker.started_ns]
+            slots = earlier[-1].slots if earlier else {}
+            assigned = [each for each in own if slots.get(each) == worker.slot]
             lives += [ExecutorLife(worker, each, worker.started_ns, worker.ended_ns) for each in assigned]
             continue
         ready, closed = _own_executors(worker.file, by_task)
         threads = {key: name for window in worker.file.windows for key, name, _ in window.threads}
         uses[worker.number] = thread_uses(threads.items(), worker.file.tasks, by_task)
-        for executor in _by_threads(worker.file, uses[worker.number], by_task):
-            ready.setdefault(executor, min(ready.values(), default=worker.file.recorded_ns))
+        firsts = {use.first_task for use in uses[worker.number].values() if use.kind != HOUSEKEEPING}
+        for task in sorted(firsts & by_task.keys()):
+            ready.setdefault(by_task[task], min(ready.values(), default=worker.file.recorded_ns))
         for executor, start in sorted(ready.items()):
             lives.append(ExecutorLife(worker, executor, start, closed.get(executor, worker.ended_ns)))
     return Lives(spec.cluster, workers, tuple(lives), uses)
@@ -203,24 +205,6 @@ def _own_executors(
         if entry.closed_ns is not None:
             closed[executor] = max(closed.get(executor, 0), entry.closed_ns)
     return ready, closed
-
-
-def _by_threads(
-    file: WorkerFile, uses: Mapping[int, ThreadUse], by_task: Mapping[int, Executor]
-) -> Iterable[Executor]:
-    alive = {key for window in file.windows for key, _, _ in window.threads}
-    first_tasks = {uses[key].first_task for key in alive if uses[key].kind != HOUSEKEEPING}
-    return [by_task[task] for task in sorted(first_tasks) if task in by_task]
-
-
-def _assigned(
-    worker: WorkerLife, executors: Iterable[Executor], assignments: Sequence[tuple[int, Assignment]]
-) -> list[Executor]:
-    place = bisect_right([time_ns for time_ns, _ in assignments], worker.started_ns) - 1
-    if place < 0:
-        return []
-    slots = assignments[place][1].slots
-    return [executor for executor in executors if slots.get(executor) == worker.slot]
 
 
 def _ended(file: WorkerFile | None, last: int | None, samples: Sequence[Sample]) -> int | None:

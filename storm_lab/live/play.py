@@ -128,18 +128,7 @@ def play_live(
     end_ns = origin_ns + round(spec.duration_s * NS_PER_S)
     for each in submissions.values():
         each.records.mkdir(parents=True)
-        export_plan(
-            each.plan,
-            spec.version,
-            each.exported,
-            records=each.records,
-            origin_ns=origin_ns,
-            mhz=mhz,
-            window_ns=window_ns,
-            sample_every=spec.sample_every,
-            server_places=round(spec.cost.server_places),
-            server_latency_us=spec.cost.server_latency_us,
-        )
+        export_plan(each.plan, spec, each.exported, records=each.records, origin_ns=origin_ns, mhz=mhz)
     ended = threading.Event()
     services = LiveServices(spec, stage.bridge.policy, records, stage.storm.workers, origin_ns)
     try:

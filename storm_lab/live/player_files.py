@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,20 +127,12 @@ def read_workers(folder: Path) -> list[WorkerFile]:
     return sorted((worker for worker in found if worker.pid), key=lambda w: (w.started_ns, w.pid))
 
 
-def read_roots(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    """Yield task, incarnation and rows of each spout task's life, in that order; row i is its i-th root."""
-    return _read_rows(folder, "roots", ROOT_ROW, "emit_ns")
-
-
-def read_executions(folder: Path) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    """Yield task, incarnation and rows of each bolt task's life, in that order."""
-    return _read_rows(folder, "executions", EXECUTION_ROW, "end_ns")
-
-
-def _read_rows(
-    folder: Path, kind: str, row: np.dtype[np.void], written: str
+def read_rows(
+    folder: Path, table: Literal["roots", "executions"]
 ) -> Iterator[tuple[int, int, NDArray[np.void]]]:
-    paths = folder.glob(f"{kind}-*-*.bin")
+    """Yield task, incarnation and rows of each life of a task, in that order; row i of roots is root i."""
+    row, written = (ROOT_ROW, "emit_ns") if table == "roots" else (EXECUTION_ROW, "end_ns")
+    paths = folder.glob(f"{table}-*-*.bin")
     lives = sorted((tuple(map(int, path.stem.split("-")[1:])), path) for path in paths)
     for (task, incarnation), path in lives:
         rows = np.fromfile(path, row, count=path.stat().st_size // row.itemsize)

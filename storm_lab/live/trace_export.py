@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan, check_plan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.errors import UserError
 from storm_lab.model import (
@@ -50,25 +51,15 @@ def storm_name(topology: Topology) -> str:
 
 
 def export_plan(
-    plan: TopologyPlan,
-    version: StormVersion,
-    folder: Path,
-    *,
-    records: Path,
-    origin_ns: int,
-    mhz: float,
-    window_ns: int = NS_PER_S,
-    sample_every: int = 1,
-    server_places: int = 1,
-    server_latency_us: float = 200.0,
+    plan: TopologyPlan, spec: EmulationSpec, folder: Path, *, records: Path, origin_ns: int, mhz: float
 ) -> Path:
     """Write a topology's files into ``folder`` and return it; `UserError` if this Storm cannot play it.
 
-    The player's files go to ``records``, where all workers must be able to write. Windows of ``window_ns``
-    and times of submission count from ``origin_ns``, the start of the run on CLOCK_MONOTONIC. Costs are
-    converted to ``mhz``, the clock of this machine. The executions of one root tuple in ``sample_every`` are
-    logged. An external server handles ``server_places`` requests at once (0 = no limit).
+    ``spec`` is the run to which it belongs. The player's files go to ``records``, where all workers must be
+    able to write. Windows and times of submission count from ``origin_ns``, the start of the run on
+    CLOCK_MONOTONIC. Costs are converted to ``mhz``, the clock of this machine.
     """
+    version = spec.version
     check_plan(plan)
     check_playable(plan, version)
     folder.mkdir(parents=True, exist_ok=True)
@@ -86,8 +77,8 @@ def export_plan(
         "topology": storm_name(plan.topology),
         "records": str(records),
         "origin_ns": origin_ns,
-        "window_ns": window_ns,
-        "sample_every": sample_every,
+        "window_ns": round(spec.window_s * NS_PER_S),
+        "sample_every": spec.sample_every,
         "tasks": executors_of(plan.topology, version)[-1].end,
         "settings": topology_settings(plan.topology, version),
         "components": [
@@ -95,11 +86,12 @@ def export_plan(
         ],
     }
     if plan.trace.servers:
+        server_places = round(spec.cost.server_places)  # 0 = no limit
         places = np.zeros(max(1, len(plan.trace.servers) * server_places), "<i8")
         (folder / "servers.bin").write_bytes(places.tobytes())
         fields["servers"] = "servers.bin"
         fields["server_places"] = server_places
-        fields["server_latency_ns"] = round(server_latency_us * 1000)
+        fields["server_latency_ns"] = round(spec.cost.server_latency_us * 1000)
     (folder / "plan.json").write_text(json.dumps(fields, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     return folder
 
@@ -124,22 +116,10 @@ def check_playable(plan: TopologyPlan, version: StormVersion) -> None:
     for component in plan.topology.components:
         _component_settings(component, version)
     for name, source in plan.sources.items():
-        if source.checkpoint_ns > 0:
-            message = f"spout {name!r} reads a log with stored offsets, which live runs do not support"
-            remedy = "set it to 0: failed lines are then replayed from memory"
-            raise UserError(message, field="checkpoint_ns", value=source.checkpoint_ns, remedy=remedy)
-        if source.fetch_lines > 1:
-            message = f"spout {name!r} fetches several lines at a time, which live runs do not support"
-            remedy = "set it to 1: each nextTuple then waits fetch_ns"
-            raise UserError(message, field="fetch_lines", value=source.fetch_lines, remedy=remedy)
-        if source.fetch_thread:
-            message = f"spout {name!r} fetches in a thread of its client, which live runs do not support"
-            remedy = "set it to False: each nextTuple then waits fetch_ns"
-            raise UserError(message, field="fetch_thread", value=True, remedy=remedy)
-        if source.first_result:
-            message = f"callers of spout {name!r} take the first result, which live runs do not support"
-            remedy = "set it to False: a call is then answered when its root tuple is acked"
-            raise UserError(message, field="first_result", value=True, remedy=remedy)
+        for field, played, what, then in _UNPLAYED:
+            if (value := getattr(source, field)) != played:
+                message = f"spout {name!r} {what}, which live runs do not support"
+                raise UserError(message, field=field, value=value, remedy=f"set it to {played}: {then}")
     for component in plan.topology.bolts:
         read: set[tuple[str, str]] = set()
         for item in component.inputs:
@@ -159,6 +139,16 @@ def check_playable(plan: TopologyPlan, version: StormVersion) -> None:
                     value=item.grouping.value,
                     remedy="use direct grouping for all of them, or for none",
                 )
+
+
+_WAITS = "each nextTuple then waits fetch_ns"
+_UNPLAYED = (
+    ("checkpoint_ns", 0, "reads a log with stored offsets", "failed lines are then replayed from memory"),
+    ("fetch_lines", 1, "fetches several lines at a time", _WAITS),
+    ("fetch_thread", False, "fetches in a thread of its client", _WAITS),
+    ("first_result", False, "has callers that take the first result", "calls are then answered by the ack"),
+)
+"""Fields of a source with the value that can be played, what another one means, and what follows from it."""
 
 
 def _characters(plan: TopologyPlan) -> NDArray[np.int64]:

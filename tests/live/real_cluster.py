@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.hosts import machine_mhz
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.trace_export import export_plan
 from storm_lab.model import Cluster, Node, StormVersion
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from tests.live.test_collect import CHAIN, CODE
 
@@ -41,4 +43,5 @@ def chain_plan(version: StormVersion, rate_per_s: float) -> TopologyPlan:
 def export_chain(version: StormVersion, folder: Path, records: Path, rate_per_s: float = 100.0) -> Path:
     records.mkdir(exist_ok=True)
     plan, now = chain_plan(version, rate_per_s), time.monotonic_ns()
-    return export_plan(plan, version, folder, records=records, origin_ns=now, mhz=machine_mhz())
+    spec = EmulationSpec(NODES, version, (plan,), DefaultScheduler(), 60.0)
+    return export_plan(plan, spec, folder, records=records, origin_ns=now, mhz=machine_mhz())

@@ -87,7 +87,7 @@ def _with_topologies(spec: EmulationSpec, *names: str) -> EmulationSpec:
         (lambda spec: _with_source(spec, fetch_lines=9), "fetch_lines = 9"),
         (
             lambda spec: _with_source(spec, kind=SourceKind.CLOSED_LOOP, calls=2, first_result=True),
-            "first_result = True: callers of spout 'spout' take the first result",
+            "first_result = True: spout 'spout' has callers that take the first result",
         ),
         (
             lambda spec: replace(

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.errors import UserError
 from storm_lab.live.trace_export import export_plan, set_rate, spout_path, storm_name, topology_settings
-from storm_lab.model import Component, Grouping, StormVersion, Subscription, Topology
+from storm_lab.model import Cluster, Component, Grouping, Node, StormVersion, Subscription, Topology
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.java_values import payload_bytes
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
@@ -70,19 +72,16 @@ def _plan(topology: Topology, source: SourcePlan) -> TopologyPlan:
 RATE = SourcePlan(SourceKind.RATE, rate_per_s=1000.0)
 
 
+def _exported(plan: TopologyPlan, tmp_path: Path, mhz: float = 2000.0) -> Path:
+    spec = EmulationSpec(Cluster((Node("n1"),)), V2, (plan,), DefaultScheduler(), 10.0, sample_every=5)
+    return export_plan(plan, spec, tmp_path / "plan", records=tmp_path / "records", origin_ns=ORIGIN, mhz=mhz)
+
+
 def _export(
     tmp_path: Path, topology: Topology | None = None, source: SourcePlan = RATE, submit_s: float = 0.0
 ):
     plan = replace(_plan(topology or _topology(), source), submit_s=submit_s)
-    folder = export_plan(
-        plan,
-        V2,
-        tmp_path / "plan",
-        records=tmp_path / "records",
-        origin_ns=ORIGIN,
-        mhz=4000.0,
-        sample_every=5,
-    )
+    folder = _exported(plan, tmp_path, mhz=4000.0)
     return plan, folder, json.loads((folder / "plan.json").read_text())
 
 
@@ -120,7 +119,7 @@ def test_a_tuple_is_padded_with_text_to_its_recorded_size(tmp_path: Path, size: 
     topology = _topology()
     code = {"lines": Sized(), "split": _Split(), "count": _Sink(), "tap": _Sink()}
     plan = TopologyPlan(topology, build_trace(topology, code, V2), {"lines": RATE})
-    folder = export_plan(plan, V2, tmp_path / "plan", records=tmp_path, origin_ns=ORIGIN, mhz=2000.0)
+    folder = _exported(plan, tmp_path)
     first = np.frombuffer((folder / "emissions.bin").read_bytes(), "<i4")[:4]
     # On the wire: the record, the root's number (a long whose high bits are used) and the text.
     wire = payload_bytes([int(first[0]), 1 << 50, "x" * int(first[3])])
@@ -169,7 +168,7 @@ def test_files_of_a_spout_stay_in_the_folder_whatever_its_id(tmp_path: Path):
     topology = Topology("t", (Component(spout, outputs={"default": ("line",)}),))
     source = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_period_ns=10)
     plan = TopologyPlan(topology, build_trace(topology, {spout: _Words()}, V2), {spout: source})
-    folder = export_plan(plan, V2, tmp_path / "plan", records=tmp_path / "r", origin_ns=ORIGIN, mhz=2000.0)
+    folder = _exported(plan, tmp_path)
     (fields,) = json.loads((folder / "plan.json").read_text())["components"]
     files = {fields["source"][name] for name in ("records", "queue", "arrivals")}
     assert files == {path.name for path in folder.iterdir()} - {"plan.json", "records.bin", "emissions.bin"}
@@ -185,7 +184,7 @@ def test_a_bolt_that_reads_a_stream_twice_is_refused(tmp_path: Path):
     with pytest.raises(
         UserError, match=r"inputs of count = 'lines.default': a bolt cannot read a stream twice"
     ):
-        export_plan(plan, V2, tmp_path / "plan", records=tmp_path / "r", origin_ns=ORIGIN, mhz=2000.0)
+        _exported(plan, tmp_path)
 
 
 def test_the_number_of_tasks_includes_ackers(tmp_path: Path):
