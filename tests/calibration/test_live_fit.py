@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from storm_lab.calibration import live
 from storm_lab.calibration.live import LiveFit, fit_live, prior_residuals, show_fit, softened
 from storm_lab.errors import UserError
+from storm_lab.live.processes import is_zombie
 from storm_lab.live.suite.scene import C1_ONLY
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_trust import recorded_runs
@@ -78,14 +79,6 @@ def test_records_of_other_versions_alone_are_refused() -> None:
         fit_live(recorded[:1], "2.8")
 
 
-def _lives(process: str) -> bool:
-    """Whether a process is there, and not just its exit status."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 @pytest.mark.slow
 def test_a_fit_that_is_asked_to_end_does_so_at_once_and_writes_nothing(tmp_path: Path) -> None:
     out = tmp_path / "machine.json"
@@ -103,7 +96,7 @@ def test_a_fit_that_is_asked_to_end_does_so_at_once_and_writes_nothing(tmp_path:
     assert fit.wait(timeout=15.0) == 128 + signal.SIGTERM
     assert not out.exists()
     for _ in range(50):
-        if not any(_lives(player) for player in players):
+        if all(is_zombie(int(player)) for player in players):
             return
         time.sleep(0.1)
     pytest.fail("a process that played is still there after five seconds")

@@ -6,10 +6,11 @@ import json
 import threading
 import time
 from pathlib import Path
-from typing import ClassVar
+from unittest.mock import Mock, call
 
 import pytest
 
+from storm_lab.emulator.control.decision_log import Decision
 from storm_lab.emulator.control.faults import Fault, FaultPlan
 from storm_lab.emulator.control.faults.commands import DeactivateTopology, KillTopology, RebalanceTopology
 from storm_lab.emulator.control.faults.machines import KillNode, SlowNode
@@ -38,66 +39,40 @@ def test_a_fault_that_real_storm_cannot_carry_out_is_refused():
         check_faults(FaultPlan((SlowNode(1.0, "n1", 0.5),)))
 
 
-def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch: pytest.MonkeyPatch):
-    class Storm:
-        """Lists the topology from the third poll on."""
-
-        polls = 0
-        done: ClassVar[list[tuple[str, int]]] = []
-
-        def topologies(self) -> dict[str, dict[str, str]]:
-            self.polls += 1
-            return {"chain": {}} if self.polls > 2 else {}
-
-        def deactivate(self, name: str) -> None:
-            self.done.append((name, self.polls))
-
-    storm = Storm()
-    monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
-    plan = FaultPlan((DeactivateTopology(0.0, "c"),))
-    timeline = Timeline(plan, storm, {"c": CHAIN})  # type: ignore[arg-type]
-    timeline.play(time.monotonic_ns(), threading.Event())
+def carried_out(storm: Mock, *faults: Fault, ended: threading.Event | None = None) -> list[Decision]:
+    timeline = Timeline(FaultPlan(faults), storm, {"c": CHAIN})
+    timeline.play(time.monotonic_ns(), ended or threading.Event())
     assert timeline.problem is None
-    assert storm.done == [("chain", 3)]
-    assert [(d.action, d.subject) for d in timeline.decisions] == [("deactivate", "c")]
+    return timeline.decisions
+
+
+def test_commands_wait_for_a_topology_that_is_still_being_submitted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("storm_lab.live.timeline._POLL_SECONDS", 0.001)
+    storm = Mock(**{"topologies.side_effect": [{}, {}, {"chain": {}}]})
+    decisions = carried_out(storm, DeactivateTopology(0.0, "c"))
+    assert storm.mock_calls == [call.topologies()] * 3 + [call.deactivate("chain")]
+    assert [(d.action, d.subject) for d in decisions] == [("deactivate", "c")]
 
 
 def test_a_command_whose_topology_never_came_is_not_carried_out_after_the_run():
-    class Storm:
-        """Lists the topology only when the run has ended, as a later run would submit it."""
-
-        def topologies(self) -> dict[str, dict[str, str]]:
-            listed: dict[str, dict[str, str]] = {"chain": {}} if ended.is_set() else {}
-            ended.set()
-            return listed
-
     ended = threading.Event()
-    plan = FaultPlan((DeactivateTopology(0.0, "c"),))
-    timeline = Timeline(plan, Storm(), {"c": CHAIN})  # type: ignore[arg-type]
-    timeline.play(time.monotonic_ns(), ended)
-    assert timeline.problem is None
-    assert timeline.decisions == []
+
+    def listed() -> dict[str, dict[str, str]]:
+        """List the topology only when the run has ended, as a later run would submit it."""
+        found: dict[str, dict[str, str]] = {"chain": {}} if ended.is_set() else {}
+        ended.set()
+        return found
+
+    assert carried_out(Mock(topologies=listed), DeactivateTopology(0.0, "c"), ended=ended) == []
 
 
 @pytest.mark.parametrize(("given", "waited"), [(None, 45), (0.0, 0), (7.0, 7)])
 def test_a_kill_or_a_rebalance_waits_for_the_message_timeout_unless_told_otherwise(given, waited):
-    class Storm:
-        waits: ClassVar[list[tuple[str, int]]] = []
-
-        def topologies(self) -> dict[str, dict[str, str]]:
-            return {"chain": {}}
-
-        def rebalance(self, name: str, *, wait_s: int, workers: int | None) -> None:
-            self.waits.append(("rebalance", wait_s))
-
-        def kill(self, name: str, *, wait_s: int) -> None:
-            self.waits.append(("kill", wait_s))
-
-    plan = FaultPlan((RebalanceTopology(0.0, "c", wait_s=given), KillTopology(0.0, "c", wait_s=given)))
-    timeline = Timeline(plan, Storm(), {"c": CHAIN})  # type: ignore[arg-type]
-    timeline.play(time.monotonic_ns(), threading.Event())
-    assert timeline.problem is None
-    assert Storm.waits == [("rebalance", waited), ("kill", waited)]
+    storm = Mock(**{"topologies.return_value": {"chain": {}}})
+    faults = RebalanceTopology(0.0, "c", wait_s=given), KillTopology(0.0, "c", wait_s=given)
+    carried_out(storm, *faults)
+    assert storm.rebalance.mock_calls == [call("chain", wait_s=waited, workers=None)]
+    assert storm.kill.mock_calls == [call("chain", wait_s=waited)]
 
 
 def test_a_wait_that_is_not_a_whole_number_of_seconds_is_refused():

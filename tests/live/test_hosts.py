@@ -28,26 +28,28 @@ def cluster(*cores: int, mhz: float = 2000.0) -> Cluster:
     return Cluster(tuple(Node(f"n{index}", cores=count, core_mhz=mhz) for index, count in enumerate(cores)))
 
 
-def test_a_nodes_quota_is_scaled_by_its_clock_relative_to_the_machines(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hosts, "machine_mhz", lambda: 4000.0)
-    monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
-    quotas = cpu_quotas(cluster(1, 2), HostOptions())
-    assert quotas == {"n0": 0.5, "n1": 1.0}
-
-
-def test_a_node_with_a_cpu_quota_of_its_own_keeps_it(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    monkeypatch.setattr(hosts, "usable_cores", lambda: 8)
-    held = Cluster((Node("n0", cores=4, core_mhz=2000.0, cpu_quota=0.5),))
-    assert cpu_quotas(held, HostOptions()) == {"n0": 0.5}
-
-
-def test_nodes_that_exceed_the_machine_are_scaled_by_one_factor(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(hosts, "machine_mhz", lambda: 2000.0)
-    monkeypatch.setattr(hosts, "usable_cores", lambda: 2)
-    quotas = cpu_quotas(cluster(1, 1, 1, 3), HostOptions())
-    assert quotas == pytest.approx({"n0": 0.3, "n1": 0.3, "n2": 0.3, "n3": 0.9})
-    assert cpu_quotas(cluster(1), HostOptions(cpu_scale=0.145)) == pytest.approx({"n0": 0.145})
+@pytest.mark.parametrize(
+    ("clock_mhz", "cores", "nodes", "options", "quotas"),
+    [
+        # By the clocks of node and machine.
+        (4000.0, 8, cluster(1, 2), HostOptions(), (0.5, 1.0)),
+        (2000.0, 8, Cluster((Node("n0", cores=4, core_mhz=2000.0, cpu_quota=0.5),)), HostOptions(), (0.5,)),
+        # Nodes that exceed the machine are scaled by one factor.
+        (2000.0, 2, cluster(1, 1, 1, 3), HostOptions(), (0.3, 0.3, 0.3, 0.9)),
+        (2000.0, 2, cluster(1), HostOptions(cpu_scale=0.145), (0.145,)),
+    ],
+)
+def test_nodes_have_quotas_by_their_clocks_and_fit_on_the_machine(
+    clock_mhz: float,
+    cores: int,
+    nodes: Cluster,
+    options: HostOptions,
+    quotas: tuple[float, ...],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(hosts, "machine_mhz", lambda: clock_mhz)
+    monkeypatch.setattr(hosts, "usable_cores", lambda: cores)
+    assert tuple(cpu_quotas(nodes, options).values()) == pytest.approx(quotas)
 
 
 def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monkeypatch: pytest.MonkeyPatch):

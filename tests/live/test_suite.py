@@ -6,7 +6,7 @@ import pytest
 
 from storm_lab.emulator.control.faults.commands import KillTopology
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.spec import check_spec
+from storm_lab.emulator.spec import EmulationSpec, check_spec
 from storm_lab.live.play import check_live, scaled
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import as_played
@@ -17,6 +17,16 @@ from storm_lab.runs.live_play import plays
 MHZ = 2600.0
 PLAYS = [(sitting, release) for sitting in SITTINGS.values() for release in releases_of(sitting)]
 NAMES = [f"{sitting.name}-{release.generation}" for sitting, release in PLAYS]
+
+
+Played = tuple[tuple[Scene, ...], EmulationSpec]
+
+
+@pytest.fixture(scope="module", params=PLAYS, ids=NAMES)
+def played(request: pytest.FixtureRequest) -> Played:
+    """The scenes of each sitting on each of its versions, and its description."""
+    sitting, release = request.param
+    return sitting.scenes(release.storm), sitting.describe(release.storm, MHZ)
 
 
 def all_scenes(*, in_suite: bool = False) -> dict[str, tuple[Sitting, Release, Scene]]:
@@ -62,9 +72,8 @@ def test_the_calibration_sitting_is_short_and_measures_scenes_of_the_suite():
             assert scene.measures == others[scene.name].measures
 
 
-@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_both_runtimes_can_play_every_sitting(sitting, release):
-    spec = sitting.describe(release.storm, MHZ)
+def test_both_runtimes_can_play_every_sitting(played: Played):
+    _, spec = played
     check_spec(spec)
     check_live(spec, spec.cluster)
 
@@ -78,11 +87,9 @@ def test_a_scaled_run_keeps_the_times_at_which_topologies_are_submitted():
     assert max(submitted) > 0
 
 
-@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_scenes_fit_within_their_sitting_and_name_its_topologies(sitting, release):
-    spec = sitting.describe(release.storm, MHZ)
+def test_scenes_fit_within_their_sitting_and_name_its_topologies(played: Played):
+    scenes, spec = played
     topologies = {plan.topology.id for plan in spec.topologies}
-    scenes = sitting.scenes(release.storm)
     assert len({scene.name for scene in scenes}) == len(scenes)
     for scene in scenes:
         assert set(scene.topologies) <= topologies
@@ -123,26 +130,23 @@ def test_nodes_share_the_cores_of_the_machine_unless_each_has_its_own_core(sitti
     assert described.cluster.shared_cores == cores
 
 
-@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_another_worker_on_a_host_does_not_raise_costs(sitting, release):
-    spec = sitting.describe(release.storm, MHZ)
+def test_another_worker_on_a_host_does_not_raise_costs(played: Played):
+    _, spec = played
     assert {spec.cost.cache_sharing_factor(node, 5) for node in spec.cluster.nodes} == {1.0}
 
 
-@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_no_two_topologies_share_a_slot(sitting, release):
-    spec = sitting.describe(release.storm, MHZ)
+def test_no_two_topologies_share_a_slot(played: Played):
+    _, spec = played
     owners = {}
     for executor, slot in spec.placement.slots.items():
         assert owners.setdefault(slot, executor.topology) == executor.topology
 
 
-@pytest.mark.parametrize(("sitting", "release"), PLAYS, ids=NAMES)
-def test_no_saturated_topology_runs_while_others_are_measured(sitting, release):
+def test_no_saturated_topology_runs_while_others_are_measured(played: Played):
     # Saturated topologies are killed at the end of their scene.
-    spec = sitting.describe(release.storm, MHZ)
+    scenes, spec = played
     killed = {fault.topology: fault.at_s for fault in spec.faults.faults if isinstance(fault, KillTopology)}
-    for scene in sitting.scenes(release.storm):
+    for scene in scenes:
         for plan in spec.topologies:
             end_s = killed.get(plan.topology.id)
             saturated = any(source.kind.name == "SATURATED" for source in plan.sources.values())
