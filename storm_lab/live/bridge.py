@@ -246,10 +246,7 @@ class Bridge:
 
     def __enter__(self) -> Bridge:
         check_socket_path(self.path, "socket")
-        message, remedy = (
-            "a socket cannot be created there",
-            "choose another path, in a folder that you may write to",
-        )
+        message, remedy = "a socket cannot be created there", "choose another path, where you may write"
         with refused_by_system(message, field="socket", value=str(self.path), remedy=remedy):
             self._clear()
             self._server = _Server(self)

@@ -150,9 +150,9 @@ class _TopologyRows:
         for worker, file in self._workers:
             for window in file.windows:
                 if self._records.origin_ns < window.end_ns <= self._records.end_ns:
-                    self._write_counts(window, log)
-                    self._write_traffic(worker, window, log)
-                    self._write_cpu(worker, window, log)
+                    _append_rows(log, "counts", self._counts(window))
+                    _append_rows(log, "traffic", self._traffic(worker, window))
+                    _append_rows(log, "cpu", self._cpu(worker, window))
 
     def _write_roots(self, log: Recorder) -> None:
         """Write root tuples in the order in which they ended, then those that have not ended."""
@@ -249,8 +249,8 @@ class _TopologyRows:
         start_ns = max(0, window.start_ns - self._records.origin_ns)
         return {"start_ns": start_ns, "end_ns": window.end_ns - self._records.origin_ns, "topology": self._id}
 
-    def _write_counts(self, window: Window, log: Recorder) -> None:
-        rows = [
+    def _counts(self, window: Window) -> list[dict[str, Any]]:
+        return [
             {
                 **self._facts(window),
                 "component": self._components[task],
@@ -262,13 +262,12 @@ class _TopologyRows:
             for task, *counts, logged_ns in window.tasks
             if any(counts) or logged_ns
         ]
-        _append_rows(log, "counts", rows)
 
-    def _write_traffic(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
+    def _traffic(self, worker: WorkerLife, window: Window) -> list[dict[str, Any]]:
         targets = np.array([target for _, target, _, _ in window.sent])
         middle = np.full(len(targets), (window.start_ns + window.end_ns) // 2)
         localities = self._localities(targets, middle, worker).codes
-        rows = [
+        return [
             {
                 **self._facts(window),
                 "source_component": self._components[source],
@@ -281,9 +280,8 @@ class _TopologyRows:
             }
             for (source, target, tuples, size), far in zip(window.sent, localities, strict=True)
         ]
-        _append_rows(log, "traffic", rows)
 
-    def _write_cpu(self, worker: WorkerLife, window: Window, log: Recorder) -> None:
+    def _cpu(self, worker: WorkerLife, window: Window) -> list[dict[str, Any]]:
         uses = self._uses[worker.number]
         sums: Counter[ThreadUse] = Counter()
         for key, _, used in window.threads:
@@ -292,7 +290,7 @@ class _TopologyRows:
             sums[ThreadUse(kind, -1)] = _between(self._records.samples, worker.pid, window, kind)
         # The rest is the JVM's other threads: neither Java threads, nor the compiler, nor the collector.
         sums[ThreadUse(HOUSEKEEPING, -1)] += max(0, window.process_cpu_ns - sums.total())
-        rows = [
+        return [
             {
                 **self._facts(window),
                 "node": worker.slot.node,
@@ -305,7 +303,6 @@ class _TopologyRows:
             for use, used in sorted(sums.items())
             if used > 0
         ]
-        _append_rows(log, "cpu", rows)
 
 
 def _append_rows(log: Recorder, table: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -293,19 +293,13 @@ def _settings() -> ElementTree.Element:
 
 def _mirror(settings: ElementTree.Element) -> str | None:
     """Return the mirror of central. As in Maven, one that names it precedes one for all repositories."""
-    listed = []
+    found = []
     for mirror in settings.iterfind(".//{*}mirror"):
         covered = [name.strip() for name in mirror.findtext("{*}mirrorOf", "").split(",")]
         url = _text(mirror, "{*}url")
-        if url and covered == ["central"]:
-            return url
-        if (
-            url
-            and "!central" not in covered
-            and any(name in ("*", "external:*", "central") for name in covered)
-        ):
-            listed.append(url)
-    return listed[0] if listed else None
+        if url and "!central" not in covered and {"*", "external:*", "central"} & set(covered):
+            found.append((covered != ["central"], url))
+    return min(found, key=lambda pair: pair[0], default=(True, None))[1]
 
 
 def _repository(settings: ElementTree.Element) -> str | None:

@@ -68,11 +68,6 @@ def test_an_invalid_file_is_refused_in_one_line(tmp_path, changes, word):
     assert "\n" not in str(caught.value)
 
 
-def test_a_missing_file_is_refused_with_the_command_that_creates_it(tmp_path):
-    with pytest.raises(UserError, match="calibrate --live"):
-        read_constants(tmp_path / "none.json")
-
-
 def test_a_comparison_says_for_which_versions_it_has_no_constants(tmp_path, monkeypatch):
     recorded = Path(__file__).parents[2] / "data" / "live" / "amd-epyc-2445"
     monkeypatch.setattr("storm_lab.runs.live_command.compare", lambda *given, **options: Trust((), ()))

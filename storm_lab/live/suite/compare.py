@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import mean, median
+from statistics import fmean, mean, median
 from typing import Any, NamedTuple
 
 from storm_lab.live.suite.measure import Measured, RunTables
@@ -290,12 +290,11 @@ def _threads(
     )
     if not real or not predicted:
         return {}
-
-    def mean_of(kind: str, plays: Sequence[Mapping[str, float]]) -> float:
-        return sum(shares.get(kind, 0.0) for shares in plays) / len(plays)
-
     kinds = dict.fromkeys(kind for shares in (*real, *predicted) for kind in shares)
-    return {kind: (mean_of(kind, real), mean_of(kind, predicted)) for kind in kinds}
+    return {
+        kind: (fmean(each.get(kind, 0.0) for each in real), fmean(each.get(kind, 0.0) for each in predicted))
+        for kind in kinds
+    }
 
 
 def orderings_of(
