@@ -310,7 +310,7 @@ def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, job
                 message = f"there are no recorded runs of this version to fit in {home}"
                 remedy = "leave it out, or run storm-lab live record calibration bare calls with it"
                 raise UserError(message, field="--version", value=generation, remedy=remedy)
-        beside = home / FILE_NAME
+        beside = home / machines[0] / FILE_NAME
         known = read_constants(beside).constants if beside.is_file() else {}
         fits = {name: fit for each in generations for name, fit in _fits(each, found, known, jobs)}
     facts = found[0].run.manifest.conditions

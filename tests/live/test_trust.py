@@ -17,6 +17,7 @@ from storm_lab.calibration.measurements import compiler_seconds
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import RunTables
+from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_play import EXPERIMENT, plays, record_plays, records_folder
 from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs, with_measured_jvm_start
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
@@ -108,6 +109,26 @@ def test_a_version_that_is_given_twice_is_fitted_once(tmp_path: Path, monkeypatc
     monkeypatch.setattr("storm_lab.calibration.live.fit_c1", lambda *given, jobs: None)
     calibrate_live(("0.9.2", "0.9"), RECORDS / "amd-epyc", tmp_path / "mine.json")
     assert fitted == ["0.9"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_fit_starts_from_the_constants_that_are_stored_beside_the_records(
+    nested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    records = RECORDS / "amd-epyc-2445"
+    if nested:
+        (tmp_path / "several").mkdir()
+        (tmp_path / "several" / "mine").symlink_to(records)
+    begun = []
+
+    def fit(recorded, generation, known, *, jobs):
+        begun.append(known)
+        return LiveFit(generation, {}, {}, (), ())
+
+    monkeypatch.setattr("storm_lab.calibration.live.fit_live", fit)
+    monkeypatch.setattr("storm_lab.calibration.live.fit_c1", lambda *given, jobs: None)
+    calibrate_live(("0.9",), tmp_path / "several" if nested else records, tmp_path / "mine.json")
+    assert begun == [read_constants(records / FILE_NAME).constants["0.9"]]
 
 
 def test_records_are_found_in_the_folder_itself_or_in_folders_of_machines(record: Path, tmp_path: Path):
