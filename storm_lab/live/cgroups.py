@@ -182,10 +182,8 @@ class Group:
 
 def slice_us(file: Path = _SLICE) -> int | None:
     """Return the machine's slice length; None if the kernel does not report it."""
-    try:
-        return int(file.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        return None
+    lines = lines_of(file)
+    return int(lines[0]) if lines else None
 
 
 def set_slice(us: int, file: Path = _SLICE) -> bool:

@@ -24,6 +24,7 @@ from storm_lab.live.jars import remove_drafts
 from storm_lab.live.netns import namespaces_of, remove_namespaces, remove_tries
 from storm_lab.live.processes import end_all, marked
 from storm_lab.machine.atomic_file import write_atomic
+from storm_lab.machine.facts import lines_of
 from storm_lab.machine.places import user_state
 
 _RECORD = "record.json"
@@ -135,10 +136,7 @@ def places() -> Iterator[Place]:
 
 def boot_id() -> str:
     """Return the kernel's id of the current boot."""
-    try:
-        return _BOOT.read_text(encoding="ascii").strip()
-    except OSError:
-        return "unknown"
+    return next(iter(lines_of(_BOOT)), "unknown")
 
 
 def _is_being_made(folder: Path) -> bool:

@@ -9,10 +9,12 @@ from pathlib import Path
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.hosts import machine_mhz
+from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.storm import LiveStorm
 from storm_lab.live.trace_export import export_plan
 from storm_lab.model import Cluster, Node, StormVersion
 from storm_lab.schedulers.storm.default import DefaultScheduler
+from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 from storm_lab.workloads.build import build_trace
 from tests.live.test_collect import CHAIN, CODE
 
@@ -45,3 +47,12 @@ def export_chain(version: StormVersion, folder: Path, records: Path, rate_per_s:
     plan, now = chain_plan(version, rate_per_s), time.monotonic_ns()
     spec = EmulationSpec(NODES, version, (plan,), DefaultScheduler(), 60.0)
     return export_plan(plan, spec, folder, records=records, origin_ns=now, mhz=machine_mhz())
+
+
+def played(spec: EmulationSpec, version: str, folder: Path) -> Run:
+    """Play a run on a cluster of its own."""
+    identity = RunIdentity("live-test", "test", {}, 1, str(spec.version), "c", "l", {}, runtime="live")
+    with open_stage(version, spec.cluster) as stage, RunWriter(folder, identity) as log:
+        outcome = play_live(spec, stage, log)
+        log.finish(duration_ns=outcome.duration_ns, conditions=outcome.conditions)
+    return open_run(folder, verify=True)

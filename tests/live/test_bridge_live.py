@@ -15,7 +15,7 @@ import pytest
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.netns import why_no_namespaces
-from storm_lab.live.play import Stage, open_stage, play_live
+from storm_lab.live.play import Stage, open_stage
 from storm_lab.live.records import Place, places
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.live.request import Known
@@ -28,9 +28,8 @@ from storm_lab.schedulers.contract import Scheduler, SchedulingResult, TopologyS
 from storm_lab.schedulers.papers.tstorm import TStormParameters, TStormScheduler
 from storm_lab.schedulers.scheduler_file import scheduler_of
 from storm_lab.schedulers.storm.default import DefaultScheduler
-from storm_lab.tuplelog import RunIdentity, RunWriter, open_run
 from tests.live.leavings import assert_nothing_is_left
-from tests.live.real_cluster import NODES, chain_plan, export_chain, wait
+from tests.live.real_cluster import NODES, chain_plan, export_chain, played, wait
 from tests.live.test_collect import CHAIN
 
 pytestmark = pytest.mark.live
@@ -144,11 +143,7 @@ def test_t_storm_moves_a_chain_to_one_node_by_its_measured_load(tmp_path: Path):
         ),
         window_s=3.0,
     )
-    identity = RunIdentity("live-test", "tstorm", {}, 1, "2.8.3", "c", "l", {}, runtime="live")
-    with open_stage("2.8", NODES) as stage, RunWriter(tmp_path / "run", identity) as log:
-        outcome = play_live(spec, stage, log)
-        log.finish(duration_ns=outcome.duration_ns)
-    run = open_run(tmp_path / "run")
+    run = played(spec, "2.8", tmp_path / "run")
     control = run.table("control").to_pylist()
     actions = [row["action"] for row in control]
     assert {"use-policy", "start-clock", "generate-schedule", "fetch-schedule", "assign"} <= set(actions)

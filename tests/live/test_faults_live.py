@@ -18,12 +18,12 @@ from storm_lab.emulator.control.faults.processes import KillWorker
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.live.hosts import machine_mhz
-from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES
-from storm_lab.live.scenes import NEXT_NODE, chain, scene_cluster
+from storm_lab.live.scenes import NEXT_NODE, chain
 from storm_lab.live.timeline import Submission, Timeline, check_faults
 from storm_lab.model import Component, Topology
-from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import Run
+from tests.live.real_cluster import played
 
 S = 1_000_000_000
 CHAIN = Submission(
@@ -80,23 +80,12 @@ def test_a_wait_that_is_not_a_whole_number_of_seconds_is_refused():
         check_faults(FaultPlan((KillTopology(1.0, "c", wait_s=0.4),)))
 
 
-def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path: Path) -> Run:
-    """Play a chain whose middle bolt is on another node, with faults."""
-    mhz = machine_mhz()  # read once, as it varies on many machines
-    spec = chain(
-        RELEASES[version].storm,
-        mhz,
-        SourcePlan(SourceKind.RATE, rate_per_s=100.0),
-        NEXT_NODE,
-        ackers=1,
-        duration_s=duration_s,
-        faults=faults,
-    )
-    identity = RunIdentity("live-test", "faults", {}, 1, version, "c", "l", {}, runtime="live")
-    with open_stage(version, scene_cluster(mhz)) as stage, RunWriter(tmp_path / "run", identity) as log:
-        outcome = play_live(spec, stage, log)
-        log.finish(duration_ns=outcome.duration_ns)
-    return open_run(tmp_path / "run")
+def chain_with_faults(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path: Path) -> Run:
+    """Play a chain whose middle bolt is on another node."""
+    source = SourcePlan(SourceKind.RATE, rate_per_s=100.0)
+    options = {"ackers": 1, "duration_s": duration_s, "faults": faults}
+    spec = chain(RELEASES[version].storm, machine_mhz(), source, NEXT_NODE, **options)
+    return played(spec, version, tmp_path / "run")
 
 
 @pytest.mark.live
@@ -104,7 +93,7 @@ def played(version: str, duration_s: float, faults: tuple[Fault, ...], tmp_path:
 def test_a_killed_worker_comes_back_and_a_rebalance_leaves_one_worker(tmp_path: Path):
     # Roots lost by the kill have failed by 105 s; a spout that moves earlier forgets them.
     faults = (KillWorker(45.0, "n2", 6700), RebalanceTopology(115.0, "chain", workers=1, wait_s=0.0))
-    run = played("2.8.3", 165.0, faults, tmp_path)
+    run = chain_with_faults("2.8.3", 165.0, faults, tmp_path)
     control = run.table("control").to_pylist()
     said = {(row["actor"], row["action"], row["subject"]): row["time_ns"] for row in control}
     killed = said["fault", "kill-worker", "n2:6700"]
@@ -138,7 +127,7 @@ def test_a_killed_worker_comes_back_and_a_rebalance_leaves_one_worker(tmp_path: 
 @pytest.mark.live
 @pytest.mark.slow
 def test_executors_of_a_lost_node_move_to_another_node(tmp_path: Path):
-    run = played("1.2.4", 170.0, (KillNode(50.0, "n2"),), tmp_path)
+    run = chain_with_faults("1.2.4", 170.0, (KillNode(50.0, "n2"),), tmp_path)
     stays = run.table("placements").to_pylist()
     assert {row["node"] for row in stays if row["start_ns"] < 50 * S} == {"n1", "n2"}
     assert {row["node"] for row in stays if row["end_ns"] is None} == {"n1"}

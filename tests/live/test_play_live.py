@@ -11,15 +11,14 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.faults.commands import SetLoad
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.live.play import open_stage, play_live
 from storm_lab.live.releases import RELEASES, find_release
 from storm_lab.model import Component, Grouping, StormVersion, Subscription, Topology, executors_of
 from storm_lab.schedulers.storm.even import EvenScheduler
-from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
+from storm_lab.tuplelog import Run
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.usercode import Bolt, Cost, Emit, Spout, Values
 from storm_lab.workloads.workload_trace import WorkloadTrace
-from tests.live.real_cluster import NODES
+from tests.live.real_cluster import NODES, played
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
 
@@ -114,22 +113,7 @@ def _play(version: str, tmp_path: Path) -> tuple[Run, WorkloadTrace, Topology, S
         faults=FaultPlan((SetLoad(45.0, topology.id, "lines", 0.0),)),
         window_s=1.0,
     )
-    identity = RunIdentity(
-        "live-test",
-        version,
-        {},
-        1,
-        str(release.storm),
-        "code",
-        "lock",
-        {"trace": trace.digest},
-        runtime="live",
-    )
-    folder = tmp_path / identity.run
-    with open_stage(version, NODES) as stage, RunWriter(folder, identity) as log:
-        outcome = play_live(spec, stage, log)
-        log.finish(duration_ns=outcome.duration_ns, conditions=outcome.conditions)
-    return open_run(folder, verify=True), trace, topology, release.storm
+    return played(spec, version, tmp_path / "run"), trace, topology, release.storm
 
 
 def _expected(

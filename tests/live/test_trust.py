@@ -98,37 +98,30 @@ def test_calibrating_a_version_that_was_not_recorded_is_refused_before_the_other
         calibrate_live(("0.9.2", "2.8"), RECORDS / "amd-epyc-2445", tmp_path / "mine.json")
 
 
-def test_a_version_that_is_given_twice_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    fitted = []
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, object]]:
+    """The generations that are fitted, with the constants from which the search starts; none is searched."""
+    begun: list[tuple[str, object]] = []
 
     def fit(recorded, generation, known, *, jobs):
-        fitted.append(generation)
+        begun.append((generation, known))
         return LiveFit(generation, {}, {}, (), ())
 
     monkeypatch.setattr("storm_lab.calibration.live.fit_live", fit)
     monkeypatch.setattr("storm_lab.calibration.live.fit_c1", lambda *given, jobs: None)
-    calibrate_live(("0.9.2", "0.9"), RECORDS / "amd-epyc", tmp_path / "mine.json")
-    assert fitted == ["0.9"]
+    return begun
 
 
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_fit_starts_from_the_constants_that_are_stored_beside_the_records(
-    nested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_version_given_twice_is_fitted_once_and_from_the_constants_beside_the_records(
+    nested: bool, fits: list[tuple[str, object]], tmp_path: Path
 ):
     records = RECORDS / "amd-epyc-2445"
-    if nested:
-        (tmp_path / "several").mkdir()
-        (tmp_path / "several" / "mine").symlink_to(records)
-    begun = []
-
-    def fit(recorded, generation, known, *, jobs):
-        begun.append(known)
-        return LiveFit(generation, {}, {}, (), ())
-
-    monkeypatch.setattr("storm_lab.calibration.live.fit_live", fit)
-    monkeypatch.setattr("storm_lab.calibration.live.fit_c1", lambda *given, jobs: None)
-    calibrate_live(("0.9",), tmp_path / "several" if nested else records, tmp_path / "mine.json")
-    assert begun == [read_constants(records / FILE_NAME).constants["0.9"]]
+    known = read_constants(records / FILE_NAME).constants["0.9"]
+    (tmp_path / "several").mkdir()
+    (tmp_path / "several" / "mine").symlink_to(records)
+    calibrate_live(("0.9.2", "0.9"), tmp_path / "several" if nested else records, tmp_path / "mine.json")
+    assert fits == [("0.9", known)]
 
 
 def test_records_are_found_in_the_folder_itself_or_in_folders_of_machines(record: Path, tmp_path: Path):
