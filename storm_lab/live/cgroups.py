@@ -155,7 +155,7 @@ class Group:
         """Write to a file, whose name begins with that of its controller; `UserError` if it is refused."""
         file = self._folders[name.partition(".")[0]] / name
         # In version 1 a group may not have more CPU than the container in which this process runs.
-        remedy = "start it outside the container or group that limits this process, or use loopback"
+        remedy = "give the nodes less, or start outside the container that limits this process"
         with refused_by_system(
             "the kernel refuses this limit", field=str(file), value=str(value), remedy=remedy
         ):

@@ -276,7 +276,11 @@ class Hosts:
         quotas = cpu_quotas(self._cluster, self._options) if limits and not why_none else {}
         free_cores = sorted(os.sched_getaffinity(0))
         if "cpu" in controllers and not why_none:
-            cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
+            try:
+                cluster_group.limit_cpu(MACHINE_SHARE * usable_cores())
+            except UserError as error:
+                # In a container with less CPU that limit applies, and nodes may have quotas below it.
+                missing.append(f"CPU limit of the cluster ({error.message})")
             cluster_group.weigh(self._options.weight)
         network.make()
         rack = self._cluster.nodes[0].rack

@@ -59,15 +59,29 @@ def test_only_cores_that_this_process_may_use_are_shared_out(place: Place, monke
     assert cpu_quotas(cluster(1, 2), HostOptions()) == pytest.approx({"n0": 0.6, "n1": 1.2})
 
     limits: list[float] = []
-    group = Mock(folders=(), controllers={"cpu": None}, limit_cpu=limits.append)
-    group.make_host.return_value = group
+    made = made_with(Mock(limit_cpu=limits.append), place, monkeypatch)
+    assert limits == [pytest.approx(1.8)]
+    assert made.host("n1").cores == pytest.approx(1.2)
+
+
+def made_with(group: Mock, place: Place, monkeypatch: pytest.MonkeyPatch) -> Hosts:
+    """Make hosts of one and of two cores in a control group for CPU, without a network."""
+    group.configure_mock(folders=(), controllers={"cpu"}, **{"make_host.return_value": group})
     monkeypatch.setattr(hosts.Group, "of_cluster", lambda token, found: group)
-    monkeypatch.setattr(hosts, "hierarchies", dict)
+    monkeypatch.setattr(hosts, "hierarchies", tuple)
     made = Hosts(place, cluster(1, 2), HostOptions())
     made._network = Mock(**{"shape_host.return_value": (), "shape_rack.return_value": ()})
     made.make()
-    assert limits == [pytest.approx(1.8)]
-    assert made.host("n1").cores == pytest.approx(1.2)
+    return made
+
+
+def test_a_container_with_less_cpu_than_the_machine_still_has_hosts(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+):
+    refusal = UserError("the kernel refuses this limit (Invalid argument)")
+    made = made_with(Mock(**{"limit_cpu.side_effect": refusal}), place, monkeypatch)
+    assert made.host("n1").cores is not None
+    assert f"CPU limit of the cluster ({refusal})" in made.unrealised
 
 
 def test_a_pinned_host_runs_on_its_own_cores_only():
