@@ -44,6 +44,7 @@ DISK_GB = 1.0
 """All jars take 0.14 GB; the rest is for logs and recorded tuples."""
 
 _REACH_SECONDS = 10.0
+_FOR_LIMITS = "run as root to limit the CPU and memory of nodes"
 
 
 def run_checks() -> list[Finding]:
@@ -130,12 +131,14 @@ def check_namespaces() -> list[Finding]:
 
 def check_groups() -> list[Finding]:
     """Check whether nodes can have a CPU quota and a memory limit."""
+    if why_no_namespaces() is not None:
+        return [Finding("warn", "limits", "none for plain processes on loopback", _FOR_LIMITS)]
     versions = {name: place.version for place in hierarchies() for name in place.controllers}
     limits = {"cpu": "CPU quota", "memory": "memory limit"}
     missing = [what for name, what in limits.items() if name not in versions]
     if missing:
         text = f"no control group for: {', '.join(missing)}"
-        return [Finding("warn", "limits", text, "run as root to limit the CPU and memory of nodes")]
+        return [Finding("warn", "limits", text, _FOR_LIMITS)]
     used = " and ".join(str(version) for version in sorted({versions["cpu"], versions["memory"]}))
     return [Finding("ok", "limits", f"CPU quota and memory limit by control groups of version {used}")]
 

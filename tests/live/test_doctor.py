@@ -54,14 +54,19 @@ def test_missing_network_namespaces_are_a_warning(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("there", "end"),
+    ("why", "there", "end"),
     [
-        (("cpu", "memory"), "of version 1"),
-        (("cpu",), "no control group for: memory limit"),
-        ((), "no control group for: CPU quota, memory limit"),
+        (None, ("cpu", "memory"), "of version 1"),
+        (None, ("cpu",), "no control group for: memory limit"),
+        (None, (), "no control group for: CPU quota, memory limit"),
+        # Control groups are of no use then.
+        ("Operation not permitted", ("cpu", "memory"), "none for plain processes on loopback"),
     ],
 )
-def test_missing_control_groups_are_named(there: tuple[str, ...], end: str, monkeypatch: pytest.MonkeyPatch):
+def test_missing_limits_of_nodes_are_named(
+    why: str | None, there: tuple[str, ...], end: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(doctor, "why_no_namespaces", lambda: why)
     found = tuple(Hierarchy(1, Path(f"/{name}"), frozenset({name})) for name in there)
     monkeypatch.setattr(doctor, "hierarchies", lambda: found)
     assert doctor.check_groups()[0].text.endswith(end)
