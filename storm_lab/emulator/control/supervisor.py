@@ -254,7 +254,7 @@ class Supervisor:
 
 
 class SlotMachine:
-    """The state machine of one slot from 1.0.3 on (``daemon.supervisor.Slot``, read in 1.0.3, 1.2.4 and 2.8.3).
+    """The state machine of one slot from 1.0.3 on (``daemon.supervisor.Slot`` of 1.0.3, 1.2.4 and 2.8.3).
 
     It polls its worker every ``slot_running_s`` while the worker runs, and every ``slot_idle_s`` while it
     starts or there is none. A worker that should go gets a terminate signal, and the slot sleeps
@@ -306,6 +306,6 @@ class SlotMachine:
             return sleep_ns
         gone_s = timers.worker_halt_s
         if gone_s is None:
-            # The worker's shutdown hook halts it after the time of the sleep, so it usually still exists then.
+            # The worker's shutdown hook halts it when the sleep ends, so it usually still exists then.
             gone_s = self._random.uniform(times.worker_exit_least_s, times.worker_exit_most_s)
         return sleep_ns * (1 if ns(gone_s) <= sleep_ns else 2)

@@ -95,8 +95,8 @@ class Timers:
             otherwise; ``slot_running_s`` 0 means one loop for all slots, every ``process_sync_s``.
         worker_halt_s: 1.0.3 to 1.x, time from the terminate signal until a worker's shutdown hook halts it
             (``Utils.addShutdownHookWithForceKillIn1Sec``); None: drawn from ``ControlTimes.worker_exit_*``.
-        sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a process
-            that died by itself (``Slot.killAndRelaunchContainer``).
+        sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a
+            process that died by itself (``Slot.killAndRelaunchContainer``).
         pushes_assignments: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
         heartbeats_by_thrift: 2.x, workers' liveness goes directly to Nimbus, and statistics to ZooKeeper
             every ``statistics_s`` (0 = none).

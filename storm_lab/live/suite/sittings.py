@@ -72,7 +72,12 @@ SITTINGS: dict[str, Sitting] = {
             ),
             c1_only=True,
         ),
-        Sitting("control", "Start, crash, rebalance, loss of a node", chains.control, _NEW_FIRST),
+        Sitting(
+            "control",
+            "Start, crash, rebalance, loss of a node",
+            chains.control,
+            (*_NEW_FIRST, _LAST_OF_1),
+        ),
         *(
             Sitting(
                 topology,
