@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from html import unescape
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 from markupsafe import Markup
@@ -37,6 +38,8 @@ _ADDRESS = re.compile(r"https?:|mailto:|[^:&]*([/?#]|$)", re.IGNORECASE)
 
 Mistune's own check accepts a colon that is written as a character reference of a reference.
 """
+
+_BARE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
@@ -95,7 +98,7 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
         file = str(about.get("file", ""))
         return {
             "kind": "picture",
-            "address": figures + file if file else _PIXEL + "".join(data["image/png"].split()),
+            "address": figures + quote(file) if file else _PIXEL + "".join(data["image/png"].split()),
             "name": file.removesuffix(".svg"),
             "alt": str(about.get("alt") or f"A figure of the notebook {title}"),
             "width": str(about.get("width", "")),
@@ -107,7 +110,17 @@ def _output(output: nbformat.NotebookNode, title: str, figures: str) -> dict[str
     return {"kind": "printed", "html": _terminal(data.get("text/plain", ""))}
 
 
-class _Output(IPythonRenderer):
+class _Template(IPythonRenderer):
+    """Markdown in which a percent sign that encodes nothing is itself encoded, so that links are valid."""
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        return super().link(text, _BARE_PERCENT.sub("%25", url), title)
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        return super().image(text, _BARE_PERCENT.sub("%25", url), title)
+
+
+class _Output(_Template):
     """Markdown from the output of code: markup is escaped, and links to other targets become text."""
 
     def link(self, text: str, url: str, title: str | None = None) -> str:
@@ -120,7 +133,7 @@ def _markdown(text: str, *, with_markup: bool = True) -> Markup:
     All other markup is escaped. Text that the code has already escaped must not be escaped again.
     """
     text = text if with_markup else unescape(text)
-    renderer = IPythonRenderer(escape=False) if with_markup else _Output()
+    renderer = _Template(escape=False) if with_markup else _Output()
     return Markup(MarkdownWithMath(renderer=renderer).render(text))
 
 

@@ -86,6 +86,20 @@ def test_links_in_output_lead_only_to_the_web_a_mailbox_or_a_relative_address(
     assert told == (f'<a href="{address}">there</a>' if followed else "there")
 
 
+def test_a_percent_sign_that_encodes_nothing_is_encoded_in_every_link(tmp_path: Path) -> None:
+    text = "[a](50%.html) [b](50%25.html) ![c](%zz.svg)"
+    figure = drawing()
+    save_figure(figure, tmp_path / "5%.svg", title="A line", alt="Falls")
+    outputs = [
+        v4.new_output("display_data", {"text/markdown": text}),
+        v4.new_output("display_data", {"image/png": ""}, metadata={"image/png": picture_of(figure)[1]}),
+    ]
+    cells = [v4.new_markdown_cell(text), v4.new_code_cell("show()", outputs=outputs)]
+    page = notebook_page(v4.new_notebook(cells=cells), "a")
+    links = re.findall(r'(?:href|src)="([^"]*%[^"]*)"', page)
+    assert links == ["50%25.html", "50%25.html", "%25zz.svg"] * 2 + ["../figures/a/5%25.svg"]
+
+
 def test_long_code_is_folded_and_short_code_is_not(tmp_path: Path) -> None:
     page = example(tmp_path)
     assert page.count("<details") == 1 and f"code, {LONG} lines" in page

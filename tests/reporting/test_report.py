@@ -76,6 +76,14 @@ def test_each_claim_has_one_row_and_each_internal_link_has_a_target(page):
             assert (attributes["href"] or "")[1:] in ids
 
 
+def test_a_percent_sign_in_the_name_of_a_figure_is_encoded_in_its_links(tmp_path):
+    figure = write_example(tmp_path).parent / "figures" / "tstorm-word-count" / "figure-6.svg"
+    figure.rename(figure.with_name("at-5%.svg"))
+    found = Elements(render_report(tmp_path)).found
+    links = [each[name] for _, each in found for name in ("src", "href") if "%" in (each.get(name) or "")]
+    assert links == ["figures/tstorm-word-count/at-5%25.svg"] * 2
+
+
 def test_every_figure_has_a_text_alternative(page):
     assert alternatives(page) == ["Processing time of both schedulers in three panels"]
 
