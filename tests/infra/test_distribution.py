@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from storm_lab import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = (
-    "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "requirements.lock", "storm_lab",
-    "notebooks", "data/calibration",
+    "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE", "requirements.lock", "mkdocs.yml",
+    "storm_lab", "notebooks", "data/calibration", "reports/figures/tstorm-word-count",
 )  # fmt: skip
 _BUILD = """
 import sys
@@ -94,12 +95,14 @@ def test_the_wheel_contains_every_file_of_the_package_and_every_notebook(wheel: 
     assert f"storm_lab-{__version__}" in wheel.name
 
 
-def test_the_sdist_contains_the_files_that_the_wheel_is_built_from(sources: Path) -> None:
+def test_the_sdist_contains_the_files_that_wheel_and_documentation_are_built_from(sources: Path) -> None:
     with tarfile.open(_built(sources, "sdist")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     for wanted in ("setup.py", "notebooks/quickstart.ipynb", "storm_lab/reporting/templates/report.css"):
         assert wanted in names
-    assert "data/calibration/constants.json" in names
+    assert {"data/calibration/constants.json", "mkdocs.yml"} <= names
+    pictures = re.findall(r"\]\((reports/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert pictures and set(pictures) <= names
 
 
 def test_init_makes_a_workspace_that_is_found_from_its_subfolders(installed: Path, tmp_path: Path) -> None:
