@@ -103,10 +103,16 @@ class RunWriter:
 
     def _publish(self) -> None:
         stale = self.folder.parent / f"{_PARTIAL}{self.folder.name}-{os.getpid()}-replaced"
-        if self.folder.exists():
-            self.folder.rename(stale)
-        self._partial.rename(self.folder)
-        shutil.rmtree(stale, ignore_errors=True)
+        while self._partial.exists():
+            # Another process may remove or publish the same run between these lines.
+            with suppress(FileNotFoundError):
+                self.folder.rename(stale)
+            try:
+                self._partial.rename(self.folder)
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+            shutil.rmtree(stale, ignore_errors=True)
         directory = os.open(self.folder.parent, os.O_RDONLY)
         try:
             os.fsync(directory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,32 @@ def test_a_second_writer_replaces_the_run_of_the_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("exists", [False, True])
+def test_two_processes_that_publish_a_run_at_the_same_moment_keep_it_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    folder, rename = tmp_path / "run", Path.rename
+    if exists:
+        write_run(folder)
+
+    def after_the_other(source: Path, target: Path) -> Path:
+        """Once, the other process takes the existing run away, or publishes its own, immediately before."""
+        if (source == folder) == exists:
+            monkeypatch.setattr(Path, "rename", rename)
+            if exists:
+                folder.rename(tmp_path / "taken")
+            else:
+                shutil.copytree(source, folder)
+        return rename(source, target)
+
+    with RunWriter(folder, identity()) as log:
+        log.append("roots", columns("roots", [root(1, 10), root(2, 10)]))
+        monkeypatch.setattr(Path, "rename", after_the_other)
+        log.finish(duration_ns=1)
+    assert open_run(folder, verify=True).table("roots").num_rows == 2
+    assert {path.name for path in tmp_path.iterdir()} - {"taken"} == {"run"}
+
+
 def test_a_full_disk_is_reported_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     full = pytest.raises(UserError, match="no space left on the disk")
     with full as caught, RunWriter(tmp_path / "run", identity()) as log:
