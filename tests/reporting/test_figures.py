@@ -16,7 +16,7 @@ from storm_lab.reporting.figures.dependence import Scale, dependence, load_curve
 from storm_lab.reporting.figures.latency_distribution import latency_distribution
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.placement_map import placement_map
-from storm_lab.reporting.figures.saved import read_figure, save_figure
+from storm_lab.reporting.figures.saved import VARIABLE, read_figure, save_figure, write_formats
 from storm_lab.reporting.figures.style import (
     GRID,
     INK,
@@ -134,15 +134,18 @@ def test_the_same_table_gives_the_same_bytes(tmp_path):
     assert save_figure(series(), tmp_path / "b.svg", title="t", alt="a").path.read_bytes() == first
 
 
-def test_the_last_bit_of_a_layout_does_not_change_the_bytes(tmp_path):
+def test_the_last_bit_of_a_layout_does_not_change_the_bytes(tmp_path, monkeypatch):
     # The solver of constrained layouts orders variables by their addresses, so its results may differ by it.
-    written = []
+    monkeypatch.setenv(VARIABLE, f"{tmp_path}:svg")
+    written, exported = [], []
     for left in (0.1, float(np.nextafter(0.1, 1.0))):
         figure = Figure()
         figure.add_axes((left, 0.1, 0.8, 0.8)).plot([0.0, 1.0], marker="o")
         saved = save_figure(figure, tmp_path / f"{left}.svg", title="t", alt="a")
         written.append(saved.path.read_text(encoding="utf-8"))
-    assert written[0] == written[1]
+        write_formats(figure, "exported")
+        exported.append((tmp_path / "exported.svg").read_text(encoding="utf-8"))
+    assert written[0] == written[1] and exported[0] == exported[1]
     ids = re.findall(r'id="([^"]*)"', written[0])
     assert len(ids) == len(set(ids)) >= 2
     assert set(re.findall(r'(?:url\(|href=")#([^)"]*)', written[0])) == set(ids)

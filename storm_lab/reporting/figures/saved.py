@@ -165,10 +165,13 @@ def write_formats(figure: Figure, name: str) -> None:
     folder, _, formats = asked.rpartition(os.pathsep)
     for kind in formats.split(","):
         path = Path(folder) / f"{name}.{kind}"
+        if kind == "svg":
+            path.write_text(_svg(figure), encoding="utf-8")
+            continue
         # A date would differ each time.
-        date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+        metadata = {"CreationDate": None} if kind == "pdf" else None
         with house_style():
-            figure.savefig(path, format=kind, dpi=_PRINT_DPI, metadata={date: None} if date else None)
+            figure.savefig(path, format=kind, dpi=_PRINT_DPI, metadata=metadata)
 
 
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
