@@ -19,7 +19,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from storm_lab.errors import StormLabError, unknown_name
+from storm_lab.errors import StormLabError, limit_reached, unknown_name
 from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.machine.process_end import is_sigterm
 from storm_lab.version import __version__
@@ -182,15 +182,16 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         is_help = isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ()))
         click.echo(text if is_help else f"storm-lab: {' '.join(text.split())}", err=True)
         sys.exit(error.exit_code)
-    except StormLabError as error:
-        click.echo(f"storm-lab: {error}", err=True)
-        sys.exit(error.exit_code)
-    except OSError as error:
-        # For example a missing or read-only folder, or a full disk, which the user can put right.
-        where = f"{error.filename}: " if error.filename else ""
-        reason = f"{where}{error.strerror or error}"
-        click.echo(f"storm-lab: {_without_current_folder() or reason}", err=True)
-        sys.exit(1)
+    except Exception as error:
+        told = error if isinstance(error, StormLabError) else limit_reached(error)
+        if told is None and isinstance(error, OSError):
+            # For example a missing or read-only folder, or a full disk, which the user can put right.
+            where = f"{error.filename}: " if error.filename else ""
+            told = StormLabError(_without_current_folder() or f"{where}{error.strerror or error}")
+        if told is None:
+            raise
+        click.echo(f"storm-lab: {told}", err=True)
+        sys.exit(told.exit_code)
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -8,6 +8,7 @@ traceback.
 from __future__ import annotations
 
 import difflib
+import errno
 import sysconfig
 import traceback
 from collections.abc import Collection, Iterable, Iterator
@@ -58,6 +59,28 @@ class UserError(StormLabError):
     def __reduce__(self) -> tuple[object, ...]:
         # Runs happen in worker processes, and default pickling would drop the keyword arguments.
         return partial(type(self), self.message, field=self.field, value=self.value, remedy=self.remedy), ()
+
+
+def limit_reached(error: BaseException) -> StormLabError | None:
+    """Return one line with the remedy if an error says that a limit of the machine was reached; else None."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.EFBIG:
+        message = "a file would become larger than this process may write"
+        remedy = "raise the limit of this shell (ulimit -f unlimited)"
+    elif (
+        isinstance(error, MemoryError)
+        or number == errno.ENOMEM
+        or any(sign in str(error) for sign in _NO_MEMORY)
+    ):
+        message = "this process may not have as much memory as it needs"
+        remedy = "raise the limit of this shell (ulimit -v unlimited), or give fewer --jobs"
+    else:
+        return None
+    return StormLabError(f"{message} ({exception_summary(error)}); {remedy}")
+
+
+_NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
+"""Messages of other errors than `MemoryError` that are due to a lack of memory."""
 
 
 @contextmanager

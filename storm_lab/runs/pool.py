@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from storm_lab.errors import StormLabError, UserError, exception_summary
+from storm_lab.errors import StormLabError, UserError, exception_summary, limit_reached
 from storm_lab.machine.process_end import describe_exit_status, end_with_parent, is_sigterm, signal_handled
 
 Advance = Callable[[float], None]
@@ -228,7 +228,7 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
             # The code that is played must not end the process for all other tasks.
             what = f"the code that is played ends the process: {exception_summary(error)}"
             pipe.send(UserError(what, field="run"))
-        except Exception:
-            pipe.send(traceback.format_exc())
+        except Exception as error:
+            pipe.send(limit_reached(error) or traceback.format_exc())
         else:
             pipe.send((1.0, True, result))

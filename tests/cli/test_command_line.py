@@ -318,6 +318,18 @@ def test_a_message_replaces_the_answer_if_no_claim_matches(storm_lab: Program, m
     assert out == "no claim matches all of these\n"
 
 
+def test_a_limit_of_the_machine_is_one_line_and_status_1(
+    storm_lab: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def outgrow(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 9.00 GiB")
+
+    monkeypatch.setattr("storm_lab.runs.list_command.experiments", outgrow)
+    status, out, err = storm_lab("list")
+    assert (status, out, err.count("\n")) == (1, "", 1)
+    assert "Unable to allocate 9.00 GiB" in err and "ulimit -v unlimited" in err
+
+
 def test_doctor_as_json_has_a_level_for_every_finding(storm_lab: Program) -> None:
     status, out, _ = storm_lab("doctor", "--json")
     findings = json.loads(out)

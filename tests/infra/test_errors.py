@@ -1,13 +1,15 @@
 """A `UserError` is one line that names field, value and remedy, wherever it is raised."""
 
+import errno
 import json
+import os
 import pickle
 from pathlib import Path
 
 import pytest
 
 import storm_lab
-from storm_lab.errors import StormLabError, UserError, exception_summary
+from storm_lab.errors import StormLabError, UserError, exception_summary, limit_reached
 
 
 def test_a_message_has_all_parts_in_one_line() -> None:
@@ -67,3 +69,23 @@ def test_a_folder_whose_name_starts_like_the_package_counts_as_user_code() -> No
     with pytest.raises(ValueError, match="Expecting") as raised:
         names["run"]()
     assert exception_summary(raised.value).endswith("(my_idea.py, line 2)")
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "ulimit -f"),
+        (OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), "ulimit -v"),
+        (MemoryError(), "ulimit -v"),
+        (RuntimeError("can't start new thread"), "ulimit -v"),
+        (ImportError("a.so: failed to map segment from shared object"), "ulimit -v"),
+        (RuntimeError("a defect"), None),
+    ],
+)
+def test_a_limit_of_the_machine_is_told_in_one_line_with_the_remedy(
+    error: Exception, remedy: str | None
+) -> None:
+    told = limit_reached(error)
+    assert (told is None) == (remedy is None)
+    if remedy is not None:
+        assert remedy in str(told) and "\n" not in str(told)

@@ -1,5 +1,6 @@
 """Tasks in other processes: results keep their order, and every failure names its task."""
 
+import errno
 import multiprocessing
 import os
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from storm_lab.errors import UserError
+from storm_lab.errors import StormLabError, UserError
 from storm_lab.runs.pool import Advance, Pool, TaskFailed
 
 
@@ -59,6 +60,16 @@ def test_a_mistake_of_the_user_is_raised_unchanged() -> None:
 def test_a_defect_names_its_task_and_has_the_traceback() -> None:
     with pytest.raises(TaskFailed, match=r"(?s)task number 0 failed.*ZeroDivisionError"):
         Pool(1, stumble, name=lambda task: f"task number {task}").do([0])
+
+
+def outgrow(task: int, advance: Advance) -> int:
+    raise OSError(errno.EFBIG, "File too large")
+
+
+def test_a_limit_of_the_machine_is_one_line_without_a_traceback() -> None:
+    with pytest.raises(StormLabError) as raised:
+        Pool(1, outgrow).do([5])
+    assert "ulimit -f unlimited" in str(raised.value) and "\n" not in str(raised.value)
 
 
 def test_other_tasks_continue_if_a_failure_callback_is_given() -> None:
