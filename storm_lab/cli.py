@@ -6,7 +6,6 @@ Commands are defined beside their subjects and imported when they are called, so
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -22,6 +21,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from storm_lab.errors import StormLabError, limit_reached, unknown_name
 from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.machine.process_end import is_sigterm
+from storm_lab.runs.pool import quiet_gateway
 from storm_lab.version import __version__
 
 _ELSEWHERE = {
@@ -163,8 +163,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and turn the exception that it raises into an exit status; the program's entry point."""
-    # PySpark's gateway also raises what it logs.
-    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
+    quiet_gateway()
     signal.signal(signal.SIGTERM, _end)
     try:
         status = cli.main(args=arguments, prog_name="storm-lab", standalone_mode=False)

@@ -6,6 +6,7 @@ passes the interruption on. If the parent is killed, they clean up and end by th
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -17,6 +18,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 from storm_lab.errors import StormLabError, UserError, exception_summary, limit_reached
@@ -210,6 +212,22 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
     # SystemExit unwinds through what the task has open, so that nothing incomplete is left.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     end_with_parent(_GRACE_S)
+    quiet_gateway()
+    try:
+        _work_until_told(pipe, work)
+    except (BrokenPipeError, ConnectionResetError):
+        # The parent is gone, and the task has already cleaned up.
+        os._exit(1)
+
+
+def quiet_gateway() -> None:
+    """Drop what PySpark's gateway logs in this process, also with the root logger: it raises it, too."""
+    logging.getLogger("py4j").propagate = False
+    logging.getLogger().addFilter(lambda record: Path(record.pathname).parent.name != "py4j")
+
+
+def _work_until_told(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
+    """Do the tasks that come through the pipe until it is closed."""
     while True:
         try:
             task = pipe.recv()
@@ -220,8 +238,7 @@ def _serve(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
         except StormLabError as error:
             pipe.send(error)
         except BrokenPipeError:
-            # The parent is gone, and the task has already cleaned up.
-            os._exit(1)
+            raise
         except SystemExit as error:
             if is_sigterm(error):
                 raise

@@ -1,6 +1,7 @@
 """Tasks in other processes: results keep their order, and every failure names its task."""
 
 import errno
+import logging
 import multiprocessing
 import os
 import signal
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from py4j import java_gateway
 
 from storm_lab.errors import StormLabError, UserError
 from storm_lab.runs.pool import Advance, Pool, TaskFailed
@@ -222,6 +224,42 @@ def test_processes_clean_up_and_end_when_their_parent_is_killed(tmp_path: Path) 
             time.sleep(0.05)
         assert all_end_with(parent, children)
         assert list(notes.iterdir()) == []
+
+
+def stumble_alone(task: str, advance: Advance) -> None:
+    """Turn the loss of the parent, while it is being told about progress, into another error."""
+    (Path(task) / str(os.getpid())).touch()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        while True:
+            advance(0.5)
+            time.sleep(0.05)
+    except BrokenPipeError as error:
+        raise ValueError("a library wraps it") from error
+
+
+def test_processes_end_silently_when_their_parent_is_killed_in_the_middle_of_a_task(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    with started(PARENT.replace("sit", "stumble_alone"), tmp_path, notes) as parent:
+        while len(children := [int(note.name) for note in notes.iterdir()]) < 2:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        assert all_end_with(parent, children)
+    assert tuple(capfd.readouterr()) == ("", "")
+
+
+def log_as_the_gateway_does(task: int, advance: Advance) -> None:
+    for logger in ("logging", "logging.getLogger('py4j.clientserver')"):
+        exec(compile(f"{logger}.error('it ends')", java_gateway.__file__, "exec"), {"logging": logging})
+    logging.error("of our own")
+
+
+def test_log_messages_of_pysparks_gateway_are_dropped(capfd: pytest.CaptureFixture[str]) -> None:
+    Pool(1, log_as_the_gateway_does).do([1])
+    assert capfd.readouterr().err == "ERROR:root:of our own\n"
 
 
 def all_end_with(parent: subprocess.Popen[bytes], children: list[int]) -> bool:
