@@ -95,34 +95,28 @@ def updated(text: str, name: str, content: str) -> str:
 
 
 def updated_readme(text: str, reports: Path) -> str:
-    """The text of README with its generated parts updated from the reports folder."""
+    """Update the generated parts of README's text from the reports folder.
+
+    Raises `UserError` if the text lacks its markers, or a verdict file is damaged.
+    """
     verdicts = collect_verdicts(reports / "verdicts")
     text = updated(text, "verdicts", f"{verdict_table(verdicts)}\n\n{standings(verdicts)}")
     return updated(text, "picture", picture(reports))
 
 
-def update_readme(readme: Path, reports: Path) -> bool:
-    """Update the file and return whether it had to change.
-
-    Raises `UserError` if it cannot be read or lacks its markers, or a verdict file is damaged.
-    """
-    with refused_by_system("cannot be read", field=readme.name):
-        before = readme.read_text(encoding="utf-8")
-    after = updated_readme(before, reports)
-    if after == before:
-        return False
-    write_atomic(readme, after)
-    return True
-
-
 def main() -> None:
     """Command line: update README.md in the current folder."""
+    readme = Path("README.md")
     try:
-        changed = update_readme(Path("README.md"), Path("reports"))
+        with refused_by_system("cannot be read", field=readme.name):
+            before = readme.read_text(encoding="utf-8")
+        after = updated_readme(before, Path("reports"))
     except UserError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)
-    print(f"README.md: {'updated' if changed else 'is up to date'}")
+    if after != before:
+        write_atomic(readme, after)
+    print(f"README.md: {'is up to date' if after == before else 'updated'}")
 
 
 if __name__ == "__main__":

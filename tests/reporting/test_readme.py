@@ -13,7 +13,6 @@ from storm_lab.reporting.readme import (
     PICTURE,
     picture,
     standings,
-    update_readme,
     updated,
     updated_readme,
     verdict_table,
@@ -69,12 +68,10 @@ def test_standings_distinguish_the_claims_that_are_not_reproduced(tmp_path):
 
 
 def test_a_new_verdict_makes_the_readme_stale(tmp_path):
-    write_example(tmp_path / "reports")
-    readme = tmp_path / "README.md"
-    readme.write_text(README, encoding="utf-8")
-    assert update_readme(readme, tmp_path / "reports")
-    assert not update_readme(readme, tmp_path / "reports")
-    assert readme.read_text(encoding="utf-8") != README
+    write_example(tmp_path)
+    after = updated_readme(README, tmp_path)
+    assert after != README
+    assert updated_readme(after, tmp_path) == after
 
 
 def test_the_picture_is_shown_only_once_it_exists(tmp_path):

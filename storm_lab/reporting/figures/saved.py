@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from storm_lab.errors import UserError
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.figures.printed import claims_drawn, in_order
-from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, house_style, more_foot
+from storm_lab.reporting.figures.style import GRID, INK, MUTED, PAPER, foot, house_style
 
 _LIGHT = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
 _DARK = {"ink": "#e8eaf0", "muted": "#a4abb8", "grid": "#3a3f4a", "paper": "#16181d"}
@@ -77,7 +77,7 @@ def save_figure(
     figure.set_gid(path.name)
     answered = in_order([*claims, *claims_drawn(figure)])
     if answered:
-        more_foot(figure, "claims: " + ", ".join(answered))
+        foot(figure, "claims: " + ", ".join(answered), ", ")
     write_atomic(path, _themed(_svg(figure), title, alt, answered))
     return read_figure(path)
 

@@ -232,28 +232,17 @@ def log_ticks(axis: Axis, *, narrow: bool = False) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
 
 
-def foot(figure: Figure, text: str) -> None:
-    """Put the foot line below everything else, at the left, broken into lines that fit."""
-    figure.supxlabel(_broken(text.split(" · "), " · "), x=0.01, ha="left", fontsize=8, color=MUTED)
-
-
-def more_foot(figure: Figure, text: str) -> None:
-    """Add a line to the foot, broken at commas."""
-    before = figure.get_supxlabel()
-    line = _broken(text.split(", "), ", ")
-    figure.supxlabel(f"{before}\n{line}" if before else line, x=0.01, ha="left", fontsize=8, color=MUTED)
-
-
-def _broken(parts: Sequence[str], between: str) -> str:
-    lines = [""]
-    for part in parts:
+def foot(figure: Figure, text: str, between: str = " · ") -> None:
+    """Add text to the foot, below everything else at the left, broken ``between`` its parts to fit."""
+    lines = [*filter(None, [figure.get_supxlabel()]), ""]
+    for part in text.split(between):
         longer = f"{lines[-1]}{between}{part}" if lines[-1] else part
         if len(longer) > 118 and lines[-1]:
-            lines[-1] += between.rstrip() if between == ", " else ""
+            lines[-1] += between.rstrip(" ·")
             lines.append(part)
         else:
             lines[-1] = longer
-    return "\n".join(lines)
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=8, color=MUTED)
 
 
 def seed_interval(values: pd.Series[float]) -> tuple[float, float]:
