@@ -18,10 +18,10 @@ from storm_lab.papers.registry import experiments
 
 @dataclass(frozen=True, slots=True)
 class ChosenNumber:
-    """One number that was chosen on results, a constant or a parameter; texts with units.
+    """A constant or a parameter that was chosen on results; texts with units.
 
     ``owner`` is "cost model", or the experiments that have the parameter. ``source`` says why it has this
-    value. ``claims`` are the ids of the claims that it was chosen on, or other data used for that.
+    value, ``claims`` on which claims or other data it was chosen.
     """
 
     name: str

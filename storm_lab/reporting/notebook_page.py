@@ -45,8 +45,7 @@ _BARE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 def notebook_page(notebook: nbformat.NotebookNode, slug: str, *, report: str = "") -> str:
     """Return the page of an executed notebook; the same notebook gives the same bytes.
 
-    ``slug`` is the notebook's file name without its suffix, and its experiment's slug. ``report`` is the
-    address of the report relative to the page, or empty.
+    ``slug`` names the notebook's file and experiment; ``report`` is the report's relative address, or empty.
     """
     title = _title(notebook) or slug
     figures = f"../figures/{slug}/"

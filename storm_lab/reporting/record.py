@@ -170,9 +170,8 @@ def collect_verdicts(folder: Path) -> tuple[Verdict, ...]:
 def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
-    Keys: id, paper, experiment (of the paper; another may answer the claim), expected, band, measured,
-    verdict, basis, reason, standing; cause and class if it is not reproduced; reading: the results under
-    other readings; trial: the parameter to try.
+    ``experiment`` is the paper's; another may answer the claim. ``reading`` has the results under other
+    readings, ``trial`` the parameter to try.
     """
     rows = []
     for verdict in verdicts:

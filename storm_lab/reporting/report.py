@@ -84,17 +84,11 @@ def render_report(
     damaged: Sequence[RunRefused] = (),
     made_from: str = "",
 ) -> str:
-    """Render the report on a reports folder as HTML.
+    """Render the report on a reports folder as HTML, of those verdicts, figures and notebooks that exist.
 
-    Args:
-        reports: has ``verdicts/<experiment>.json``, ``figures/<experiment>/*.svg`` and
-            ``notebooks/<experiment>.html``; missing files are not shown.
-        constants: all constants of the cost model; the fitted ones are counted.
-        damaged: run folders that exist but that no measurement may use.
-        made_from: the commit and its date; empty outside a checkout.
-
-    Raises:
-        UserError: a verdict file or a figure is damaged, or figures belong to an unknown experiment.
+    ``constants`` are all constants of the cost model, ``damaged`` run folders that no measurement may use;
+    ``made_from`` is the commit and its date. Raises `UserError` if a verdict file or a figure is damaged, or
+    figures belong to an unknown experiment.
     """
     verdicts, figures = collect_verdicts(reports / "verdicts"), _figures(reports / "figures")
     links = {experiment.slug: f"notebooks/{experiment.slug}.html" for experiment in experiments()}
@@ -211,9 +205,8 @@ _TRUST_KEYS = (
 def read_trust(reports: Path) -> dict[str, Any] | None:
     """Read the section on real Storm; None if nothing was compared yet; `UserError` if it is damaged.
 
-    The section has the ``document`` (counts, medians and orderings, as compared), ``groups`` (sittings on
-    each machine with the rows of their scenes), and ``reasons`` (why predicted values are missed, with those
-    values; the reason of the largest miss first).
+    It has the ``document`` as compared, ``groups`` (sittings on each machine with the rows of their scenes),
+    and ``reasons`` (why predicted values are missed, with those values; that of the largest miss first).
     """
     path = reports / "documents" / f"{TRUST}.json"
     if not path.is_file():

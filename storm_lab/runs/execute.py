@@ -30,10 +30,7 @@ JOBS = usable_cores()
 
 @dataclass(slots=True)
 class PlannedRun:
-    """A run, where it is stored, and how playing it went.
-
-    The identity is taken once, because the sources may change while an experiment runs.
-    """
+    """A run with its identity, taken once because sources may change meanwhile, and how playing it went."""
 
     spec: RunSpec
     identity: RunIdentity
@@ -69,10 +66,7 @@ def _refusal(folder: Path, *, verify: bool = False) -> RunRefused | None:
 
 
 def play(run: PlannedRun, advance: Advance = lambda share: None) -> Path:
-    """Play one run in this process and return its folder.
-
-    Raises `StormLabError` if the input is refused or a limit of the machine is reached.
-    """
+    """Play one run in this process and return its folder; `StormLabError` if its input is refused."""
     description = run.spec.describe(run.spec)
     with RunWriter(run.folder, run.identity) as writer:
         play_description(description, writer, advance)
@@ -93,25 +87,16 @@ def play_all(
     on_damage: Callable[[RunRefused], None] = lambda refusal: None,
     expected_s: Sequence[float] | None = None,
 ) -> tuple[PlannedRun, ...]:
-    """Play every run of ``specs`` that is not yet on disk; return them all in their order.
+    """Play every run that is not yet on disk, equal ones once; return them all in their order.
 
-    Equal runs are played once. A damaged run is reported to ``on_damage`` and played again.
+    ``jobs`` processes play, with 0 this one, or instead of them ``spark``, each run as one task. ``fresh``
+    also plays the runs that exist. ``failures`` receives the reason of each run that is refused or fails, by
+    the run's name; such runs are left out of the result. ``on_damage`` is called with a folder that exists
+    but holds no complete run, before that is played again. ``expected_s`` is the expected duration of each
+    run, for the bar.
 
-    Args:
-        specs: the runs.
-        home: folder of all runs.
-        jobs: number of processes that play; 0 plays in this process.
-        spark: session that plays each run as one task, instead of processes.
-        show_progress: whether to draw a progress bar in a terminal.
-        fresh: whether to play again the runs that exist.
-        failures: receives the reason of each run that is refused or fails, by the run's name; such runs are
-            left out of the result.
-        on_damage: called with a folder that exists but holds no complete run.
-        expected_s: expected duration of each run, for the bar; by default all are equal.
-
-    Raises:
-        StormLabError: without ``failures``, as `play`. Runs that were complete by then are kept.
-        KeyboardInterrupt: raised after all incomplete runs are removed.
+    Raises `StormLabError` without ``failures``, as `play`; runs that were complete by then are kept. On
+    `KeyboardInterrupt` all incomplete runs are removed.
     """
     home = home or runs_folder()
     if spark is not None:

@@ -27,9 +27,9 @@ class Cost:
 
 
 def notebooks_at_a_time(cores: int) -> int:
-    """Number of processes that execute notebooks, one of which computes metrics first.
+    """Number of processes that execute notebooks, one of which computes metrics first: one per core.
 
-    One per core, but at least 2 and at most 4: a kernel with its figures takes some hundred MB.
+    At least 2 and at most 4: a kernel with its figures takes some hundred MB.
     """
     return max(2, min(cores, _NOTEBOOKS_MOST))
 

@@ -61,10 +61,7 @@ def figures(
 
 
 def draw(study: Study, formats: tuple[str, ...], folder: Path) -> list[Path]:
-    """Execute a study's notebook and return the files of its figures in ``folder``.
-
-    Raises `StormLabError` if the notebook fails or the files cannot be written.
-    """
+    """Execute a study's notebook and return its figures' files in ``folder``; `StormLabError` if it fails."""
     with tempfile.TemporaryDirectory(prefix="storm_lab-figures-") as scratch:
         with variables({VARIABLE: f"{scratch}{os.pathsep}{','.join(formats)}"}):
             notebook_job(study).execute_at(Path(scratch) / "executed" / f"{study.experiment.slug}.ipynb")

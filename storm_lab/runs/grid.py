@@ -152,10 +152,7 @@ def parse_axis(text: str, subject: Subject) -> tuple[str, list[ParameterValue]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Parse ``1-5``, ``1,2,7`` or both as seeds, in order and without repetition.
-
-    Raises `UserError` for other forms.
-    """
+    """Parse ``1-5``, ``1,2,7`` or both as seeds, in order, each once; `UserError` for other forms."""
     try:
         return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
     except UserError as error:

@@ -117,10 +117,7 @@ def without_announcements(folder: Path) -> dict[str, str]:
 
 
 def update_copies(templates: Path, folder: Path, *, remedy: str = _OTHER_WORKSPACE) -> list[str]:
-    """Update the copies and return the paths of changed ones whose template is newer.
-
-    Raises `UserError` with the ``remedy`` if they cannot be written.
-    """
+    """Update the copies and return changed ones whose template is newer; `UserError` if not writable."""
     kept = []
     with refused_by_system("working copies cannot be written there", field=str(folder), remedy=remedy):
         folder.mkdir(parents=True, exist_ok=True)

@@ -162,10 +162,9 @@ def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
 
 
 def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:
-    """Write a thinned copy of a run into ``folder``, with the run's identity and a note of what is left out.
+    """Write a thinned copy of a run, with its identity and a note of what is left out.
 
-    ``executed``: topology and component of the executions that are kept; ``rooted``: topologies whose root
-    tuples are kept.
+    Executions of the (topology, component) in ``executed`` and root tuples of ``rooted`` topologies are kept.
     """
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
@@ -281,10 +280,9 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
 
 
 def record_plays(chosen: Sequence[Play], home: Path) -> Generator[Path, None, None]:
-    """Play sittings on real Storm and write a thinned run folder of each into ``home``, with a progress bar.
+    """Play sittings on real Storm, those with one cluster together, and write thinned runs into ``home``.
 
-    Plays on the same cluster come together. Raises `UserError` if a cluster cannot be started,
-    `StormLabError` if Storm does not behave as it should.
+    Raises `UserError` if a cluster cannot be started, `StormLabError` if Storm misbehaves.
     """
     mhz, numbers = machine_mhz(), count()
     clusters = groupby(sorted(chosen, key=_cluster_of), key=_cluster_of)

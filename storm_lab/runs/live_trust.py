@@ -73,8 +73,7 @@ class Recorded:
 def start_cpu_s(run: Run) -> list[float]:
     """Return the CPU of each worker's JVM from its start until it was ready, in s, over all of its threads.
 
-    Of the window in which a worker becomes ready, the part before that time counts. Workers that never became
-    ready are left out.
+    Of the window in which it became ready, the part before that time counts.
     """
     control = run.table("control", ("time_ns", "action", "detail")).to_pandas()
     cpu = run.table("cpu", ("start_ns", "end_ns", "worker", "cpu_ms")).to_pandas()
@@ -103,7 +102,7 @@ def with_measured_jvm_start(cost: CostModel, plays: Sequence[Recorded]) -> CostM
 
 
 def recorded_runs(home: Path) -> list[Recorded]:
-    """Read all recorded runs in a folder, or in its folders of several machines, ordered by sitting.
+    """Read the recorded runs in a folder, or in its folders of several machines, ordered by sitting.
 
     Raises `UserError` if there is none, one is damaged, or a sitting's description has changed since.
     """

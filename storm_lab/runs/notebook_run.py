@@ -43,13 +43,10 @@ _KEPT_TAGS = ("parameters", "injected-parameters", "prose")
 def execute_notebook(
     template: Path, executed: Path, parameters: Mapping[str, ParameterValue], digest: str
 ) -> float:
-    """Execute ``template`` with ``parameters`` and write ``executed`` and the HTML beside it.
+    """Execute a template and write ``executed`` and the HTML beside it; return the seconds of its cells.
 
-    Returns the seconds that its cells took, without starting the kernel and making the page.
-
-    Raises:
-        UserError: the user made a mistake; has the cell's message.
-        StormLabError: a cell failed otherwise, or an output names this machine.
+    Raises `UserError` with the cell's message for a user's mistake, and `StormLabError` if a cell failed
+    otherwise or an output names this machine.
     """
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in parameters.items()}
     with tempfile.TemporaryDirectory(prefix="storm_lab-") as scratch:

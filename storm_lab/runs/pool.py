@@ -49,10 +49,9 @@ def pass_on(task: object, error: StormLabError) -> None:
 
 
 class Pool(Generic[_Task, _Result]):
-    """Processes that do tasks one at a time.
+    """Processes that do tasks; ``name`` gives a task's name in messages.
 
-    ``work`` and the tasks are sent to other processes, so ``work`` is a function of a module or a partial of
-    one. ``name`` gives a task's name in messages.
+    ``work`` is sent to other processes, so it is a function of a module or a partial of one.
     """
 
     def __init__(
@@ -74,12 +73,9 @@ class Pool(Generic[_Task, _Result]):
         """Do all tasks and return the results by the tasks' numbers.
 
         ``advance`` is called with a task's number and the share of it that is done, finally 1. ``fail`` is
-        called with a task that failed and may raise. If it returns, the others go on and that task has no
-        result. On any other error or an interruption, all processes are stopped before it is passed on.
-
-        Raises:
-            StormLabError: without ``fail``, the error that a task raised; `TaskFailed` if it raised anything
-                else or its process died.
+        called with a task that failed and its error, `TaskFailed` if it raised no `StormLabError` or its
+        process died. By default it raises that error; if it returns, that task has no result. All processes
+        are stopped before an error or an interruption is passed on.
         """
         self._needs_script = _SCRIPT in pickle.dumps((self._work, list(tasks)))
         try:

@@ -33,11 +33,7 @@ Task = Callable[[Advance], Any]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The runs of each study, in the order of the studies, and the time that each step took.
-
-    ``metrics_s`` is the wall time of the one Spark process, its start included. ``side_results`` holds the
-    results of the tasks done beside and after the metrics, by study.
-    """
+    """The runs of each study, the wall time of the Spark process, and the results of side tasks by study."""
 
     runs: tuple[tuple[PlannedRun, ...], ...]
     metrics_s: float
@@ -46,8 +42,7 @@ class Prepared:
     def cost_of(self, place: int, notebook_s: float) -> Cost | None:
         """Cost of a study with its notebook; None if some of its runs were reused.
 
-        The time of the metrics is split in proportion to the bytes of the logs. A run that several studies
-        read counts for each of them.
+        The time of the metrics is split by the bytes of the logs. A run counts for each study that reads it.
         """
         if any(run.reused for run in self.runs[place]):
             return None
@@ -77,9 +72,7 @@ def prepare(
 
     ``side_tasks`` holds tasks for other processes, by the index of the study whose metrics they read. Each is
     done as soon as these exist, and no other metrics are computed. ``on_side_progress`` is called with that
-    index and the share done, ``on_side_failure`` with the index and the error.
-
-    A damaged run is reported to ``say`` and played again: the same parameters and seed give the same bytes.
+    index and the share done, ``on_side_failure`` with the index and the error. A damaged run is played again.
     Raises `StormLabError` if a run is refused or fails, or there is no Java for Spark.
     """
     specs = [study.specs() for study in studies]

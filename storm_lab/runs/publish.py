@@ -19,9 +19,9 @@ from storm_lab.runs.study import Study
 
 
 def publish(study: Study, stamp: str) -> None:
-    """Copy figures, document and verdicts of a study to the reports folder; ``stamp`` is its notebook's.
+    """Copy a study's results to the reports folder; `UserError` if its notebook left no verdicts.
 
-    Raises `UserError` if the notebook left no verdicts.
+    ``stamp`` is the notebook's.
     """
     slug, home = study.experiment.slug, reports_folder()
     figures = home / "figures" / slug

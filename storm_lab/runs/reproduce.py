@@ -40,8 +40,7 @@ from storm_lab.tuplelog import find_runs
 class Reproduced:
     """Result of a study: its executed notebook and verdict file, and whether they were current before.
 
-    ``cost`` is the cost of the study, None if some results were reused. ``cells_s`` is the part of it that
-    the notebook's own cells took.
+    ``cost`` is None if some results were reused; ``cells_s`` is the part that the notebook's cells took.
     """
 
     study: Study
@@ -62,10 +61,7 @@ class NotebookJob:
     stamp: str
 
     def execute_at(self, executed: Path) -> float:
-        """Execute the notebook, write it to ``executed`` and return the seconds that its cells took.
-
-        Raises `StormLabError` if it fails or the file cannot be written.
-        """
+        """Write the executed notebook and return its cells' seconds; `StormLabError` if either fails."""
         # Papermill and the rendering of pages take seconds to import, and most notebooks are current.
         from storm_lab.runs.notebook_run import execute_notebook
 
@@ -84,14 +80,10 @@ def reproduce(
 ) -> tuple[Reproduced, ...]:
     """Play the runs of some studies, compute their metrics in one Spark session and execute their notebooks.
 
-    ``jobs`` emulations are played at a time, and a progress bar is shown. A notebook is executed as soon as
-    its metrics exist. With the default parameters, verdicts, figures and notebook are published in
-    ``reports/``. With others they stay in the study's workspace, because the report compares with the papers.
-
-    Raises:
-        StormLabError: a run or a notebook failed. The other notebooks are still executed and published, and
-            earlier publications are kept.
-        KeyboardInterrupt: nothing incomplete is left.
+    A notebook is executed as soon as its metrics exist. With the default parameters, verdicts, figures and
+    notebook are published in ``reports/``. With others they stay in the study's workspace, because the report
+    compares with the papers. Raises `StormLabError` if a run or a notebook failed, after all other notebooks
+    are executed and published.
     """
     writable_reports()
     notebooks = [notebook_job(study) for study in studies]
@@ -202,10 +194,7 @@ def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
-    """Studies of some experiments, or of all, with default parameters; `UserError` for an unknown name.
-
-    An experiment that is named twice is studied once.
-    """
+    """Studies of some experiments, each once, or of all, with default parameters; `UserError`: unknown."""
     return tuple(Study.of(slug) for slug in dict.fromkeys(slugs or [item.slug for item in experiments()]))
 
 

@@ -45,9 +45,8 @@ def play_on_spark(
 ) -> list[tuple[PlannedRun, str]]:
     """Play runs, one Spark task each, and return those that failed, with the reason.
 
-    A run fails, too, if it does not appear in its folder here, or if its machine has other code. The bar
-    advances with every run that becomes complete. On `KeyboardInterrupt` the job is cancelled, and the
-    incomplete runs of its tasks on this machine are removed.
+    A run fails, too, if it does not appear in its folder here, or if its machine has other code. On
+    `KeyboardInterrupt` the incomplete runs of the job's tasks on this machine are removed.
     """
     with _watched([run.folder for run in runs], show_progress):
         reasons = _job(runs, spark)

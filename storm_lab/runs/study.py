@@ -60,8 +60,7 @@ class Study:
     def of_notebook(cls, slug: str, namespace: Mapping[str, object]) -> Study:
         """As `of`, with the parameters that a notebook's parameter cells set; ``namespace`` is ``globals()``.
 
-        Which names count is described at `storm_lab.runs.namespace.notebook_parameters`. A notebook of
-        several experiments has its experiment's slug in ``experiment``.
+        A notebook of several experiments has its experiment's slug in ``experiment``.
         """
         given = notebook_parameters(CHOICE if CHOICE in namespace else slug, namespace)
         given.pop(CHOICE, None)
@@ -129,8 +128,7 @@ class Study:
     def conclude(self, tables: MetricTables | None = None) -> tuple[Verdict, ...]:
         """Judge the experiment's claims and write the verdict file; `UserError`: a measurement does not fit.
 
-        ``tables`` are the metrics of all runs; None for an experiment without runs. Claims that these
-        parameters do not affect get the verdict "not run".
+        ``tables`` are the metrics of all runs. Claims that these parameters do not affect are "not run".
         """
         specs = self.specs()
         seeds: Iterable[int] = (spec.seed for spec in specs)

@@ -83,10 +83,9 @@ class Sweep:
     ) -> SweepResult:
         """Play the missing runs, compute the metrics of all runs from their logs, and tabulate them.
 
-        A run that is refused or fails gets a row with the reason; the others go on. With ``on_spark`` the
-        runs are played in the session of the environment (`storm_lab.pipeline.session.spark_session`); the
-        other arguments are those of `storm_lab.runs.execute.play_all`. Raises `StormLabError` if every run
-        failed or there is no Java for Spark.
+        A run that is refused or fails gets a row with the reason. With ``on_spark`` the runs are played in
+        the environment's Spark session; the other arguments are those of `storm_lab.runs.execute.play_all`.
+        Raises `StormLabError` if every run failed or there is no Java for Spark.
         """
         failures: dict[str, str] = {}
         # Taken before the runs are played, because the sources may change meanwhile.
@@ -113,10 +112,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """Results of a sweep: ``rows`` as of `run_rows` and ``summary`` as of `summary_rows`.
-
-    ``reused`` is the number of runs that existed before; ``failures`` are why others left no log.
-    """
+    """Tables as of `run_rows` and `summary_rows`, number of reused runs, and why others left no log."""
 
     sweep: Sweep
     rows: pd.DataFrame
@@ -125,10 +121,7 @@ class SweepResult:
     failures: tuple[str, ...]
 
     def write(self, folder: Path | None = None) -> Path:
-        """Write the tables and ``sweep.json``; returns the folder. `UserError` if it cannot be written.
-
-        The tables are ``runs.parquet``, ``runs.csv`` and ``summary.csv``.
-        """
+        """Write the tables and the request; return the folder. `UserError` if it cannot be written."""
         place = folder if folder is not None else data_folder() / "sweeps" / self.sweep.name
         varied = (setting.varied.items() for setting in self.sweep.settings)
         request = {
@@ -189,10 +182,7 @@ def planned(
     metrics: Sequence[str] = (),
     constants: Constants | None = None,
 ) -> Sweep:
-    """Return the sweep that the arguments ask for, not yet played.
-
-    Raises `UserError` for an unknown name, a bad value, or nothing to run.
-    """
+    """Return the sweep that is asked for; `UserError`: an unknown name, a bad value, or nothing to run."""
     chosen = metric_names(metrics) or (SHOWN if subject.has_tuples else SHOWN_WITHOUT_TUPLES)
     settings = settings_of(subject, parameters, vary, None if seeds is None else tuple(seeds), only)
     placed = tuple(replace(setting, specs=on_machine(setting.specs, constants)) for setting in settings)

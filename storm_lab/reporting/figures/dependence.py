@@ -240,9 +240,8 @@ def trade_off(
 ) -> Figure:
     """Draw two quotients, a gain and its cost, against each other: dots with labels, two panels in a row.
 
-    ``points`` has a row for each dot, with columns ``x``, ``y``, ``panel`` (its panel) and ``label`` (the
-    text beside it). ``names`` is ``x`` and ``y`` -> label of the axis. ``note`` is the foot. Dotted lines at
-    1 mark no gain and no loss.
+    ``x``, ``y``, ``panel`` and ``label`` (the text beside a dot) are columns of ``points``; ``names`` has the
+    labels of the axes by column. Dotted lines at 1 mark no gain and no loss.
     """
     style.need(points, [x, y, panel, label], "quotients")
     kinds = list(dict.fromkeys(points[panel]))

@@ -22,10 +22,9 @@ def latency_distribution(
 ) -> Figure:
     """Draw one row per variant, all on the same axis, so that they can be compared from top to bottom.
 
-    ``cells`` has columns variant, seed, low_ms, high_ms, tuples. The cells have equal widths on a logarithmic
-    axis; seeds are added up. ``percentiles`` has columns variant, seed and ``processing_p50_ms``,
-    ``_p95_ms``, ``_p99_ms``: the exact percentiles of each run, drawn as their mean over seeds. ``variants``
-    is label -> variant, from top to bottom.
+    ``cells`` has columns variant, seed, low_ms, high_ms, tuples, equally wide on a logarithmic axis; seeds
+    are added up. ``percentiles`` has columns variant, seed and ``processing_p50_ms``, ``_p95_ms``,
+    ``_p99_ms``: those of each run, drawn as their mean. ``variants`` is label -> variant, from the top.
     """
     style.need(cells, ["variant", "low_ms", "high_ms", "tuples"], "latency cells")
     columns = {f"processing_{name}_ms": name for name in ("p50", "p95", "p99")}

@@ -36,11 +36,7 @@ def migration_gantt(
     about: style.About,
     title: str = "",
 ) -> Figure:
-    """Draw actors, executors and tuples of a migration, one above the other.
-
-    Above, a lane for each supervisor and each other kind of actor with its actions, except for the sending of
-    held tuples. In the middle, a row for each executor that moved. Below, the tuples that a sender held and
-    sent on, and those lost.
+    """Draw the actions of actors, the executors that moved, and the tuples held or lost, above each other.
 
     A bar ends where its thread or process was stopped and begins where one was started. A dotted line from
     one to the next is the transfer, in which the executor ran nowhere, with its length. Two bars above each
@@ -206,10 +202,9 @@ def _parsed(detail: object) -> Mapping[str, object]:
 
 
 def draw_fates(axes: Axes, fates: pd.DataFrame, start_s: float, end_s: float) -> None:
-    """Draw bars over time: upwards tuples that were held and sent on, downwards tuples that were lost.
+    """Draw bars over time, each a sixtieth of the window: upwards tuples sent on, downwards tuples lost.
 
-    A bar covers a sixtieth of the window and is labelled with its number of tuples. The legend has the
-    totals, and for lost tuples the places where they died.
+    The legend has the totals, and for lost tuples the places where they died.
     """
     inside = fates[(fates["time_s"] >= start_s) & (fates["time_s"] <= end_s)]
     width = (end_s - start_s) / _BINS

@@ -23,9 +23,9 @@ def placement_map(
 ) -> Figure:
     """Draw tiles with the number of the executor's first task, coloured by component.
 
-    ``placements`` has columns component, start_task, worker, node, port, and one row per executor that runs.
-    If a column topology has several values, components are named with their topology. ``nodes`` are all nodes
-    of the cluster, so that empty ones are shown. A placement is that of one seed.
+    ``placements`` has columns component, start_task, worker, node, port, and one row per executor that runs
+    (with one seed). If a column topology has several values, components are named with it. ``nodes`` are all
+    nodes of the cluster, so that empty ones are shown.
     """
     style.need(placements, ["component", "start_task", "worker", "node", "port"], "placements")
     names = sorted({*nodes, *placements["node"]}, key=style.natural_key)

@@ -36,11 +36,7 @@ _SCREEN_DPI = 110
 
 @dataclass(frozen=True, slots=True)
 class SavedFigure:
-    """An SVG file and its metadata.
-
-    ``alt`` describes the picture for readers who cannot see it. ``shape`` is width over height, 0 if the file
-    does not give it. ``claims`` are the ids of the claims that it answers.
-    """
+    """An SVG file, its title and text alternative, width over height, and the claims that it answers."""
 
     path: Path
     title: str
@@ -62,11 +58,10 @@ class SavedFigure:
 def save_figure(
     figure: Figure, path: Path, *, title: str, alt: str, claims: Sequence[str] = ()
 ) -> SavedFigure:
-    """Write a figure as SVG; a reader sees the old file or the complete new one.
+    """Write a figure as SVG, completely or not at all; the same figure gives the same bytes.
 
-    The same figure gives the same bytes. ``claims`` are the ids of the claims that it answers, in addition to
-    those whose printed numbers are drawn in it. Raises `UserError` without a title or text alternative, for
-    an unknown claim, or for a file name that does not end in ``.svg``.
+    ``claims`` are the ids of the claims that it answers, in addition to those whose printed numbers are drawn
+    in it. Raises `UserError` without a title or text alternative, for an unknown claim or another suffix.
     """
     if path.suffix != ".svg":
         raise UserError("figures are saved as SVG", field="path", value=path.name, remedy="end it in .svg")
@@ -177,8 +172,8 @@ def write_formats(figure: Figure, name: str) -> None:
 def picture_of(figure: Figure) -> tuple[bytes, dict[str, str | int]]:
     """Return the figure as PNG, and metadata for a notebook; the same figure gives the same bytes.
 
-    The metadata are its size on screen in pixels, a text alternative (the figure's label, which `save_figure`
-    sets, or its title), and the name of the file that it was saved as.
+    The metadata are its size on screen in pixels, a text alternative (that of `save_figure`, or the title),
+    and the name of the file that it was saved as.
     """
     # Only notebooks show pictures; other code that draws needs neither Pillow nor IPython.
     from PIL import Image

@@ -97,10 +97,9 @@ _SETTINGS: Any = {
 class About:
     """Facts about a figure's data that a reader must know; printed at its foot.
 
-    ``seeds`` is the number of seeds. ``warm_up_s`` is the time at the start that is left out of means and
-    distributions, in seconds; 0 for none, None if each run is measured in its own steady state. ``baseline``
-    names what comparisons are made with, and ``note`` is any other sentence, without a full stop; both may be
-    empty.
+    ``warm_up_s`` is the time at the start that is left out of means and distributions, in seconds; None if
+    each run is measured in its own steady state. ``baseline`` names what comparisons are made with, and
+    ``note`` is any other sentence, without a full stop.
     """
 
     seeds: int

@@ -214,17 +214,10 @@ def time_panels(
 ) -> Figure:
     """Draw panels below each other that share the time axis; each value holds from its time to the next.
 
-    Args:
-        series: columns t_s, those of the quantities, ``line`` if given, and seed if there are several: then
-            the mean over seeds is drawn, with the 95 % interval as a band.
-        quantities: from top to bottom.
-        note: the foot: which runs, what was left out.
-        line: column whose values distinguish the lines; empty for one line.
-        faults_s: times of vertical lines.
-        spans: text -> begin and end of a shaded background.
-        minutes: whether the axis counts minutes instead of seconds.
-        ends_s: ends of the time axis in seconds; those of the data by default.
-        x_label: label of the time axis, without unit.
+    ``series`` has columns t_s, those of the quantities, ``line`` if given (its values distinguish the lines),
+    and seed if there are several: then the mean over seeds is drawn, with the 95 % interval as a band.
+    ``note`` is the foot. ``faults_s`` are times of vertical lines, ``spans`` text -> begin and end of a
+    shaded background. ``ends_s`` are the ends of the time axis in seconds, by default those of the data.
     """
     columns = ["t_s", *(each.column for each in quantities), *([line] if line else [])]
     style.need(series, columns, "values over time")
