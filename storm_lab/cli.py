@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from storm_lab.errors import StormLabError, limit_reached, unknown_name
+from storm_lab.errors import StormLabError, limit_reached
 from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.machine.process_end import is_sigterm
 from storm_lab.runs.pool import quiet_gateway
@@ -64,9 +64,7 @@ class _Commands(Commands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        module = import_module(f"storm_lab.{_ELSEWHERE[cmd_name][0]}")
-        commands = (item for item in vars(module).values() if isinstance(item, click.Command))
-        return next(command for command in commands if command.name == cmd_name)
+        return _command_in(_ELSEWHERE[cmd_name][0], cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         # Without get_command, because a help page must not import the schedulers.
@@ -90,7 +88,7 @@ class _Commands(Commands):
         return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
 
 
-class _Benches(click.Group):
+class _Benches(Commands):
     """A group with one command for every module of `storm_lab.bench`, named after the module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -98,12 +96,13 @@ class _Benches(click.Group):
         return sorted(path.stem.replace("_", "-") for path in folder.glob("[!_]*.py"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            if ctx.resilient_parsing:
-                return None
-            raise unknown_name("bench", cmd_name, self.list_commands(ctx), "storm-lab")
-        module = import_module(f"storm_lab.bench.{cmd_name.replace('-', '_')}")
-        return next((item for item in vars(module).values() if isinstance(item, click.Command)), None)
+        known = cmd_name in self.list_commands(ctx)
+        return _command_in(f"bench.{cmd_name.replace('-', '_')}", cmd_name) if known else None
+
+
+def _command_in(module: str, name: str) -> click.Command:
+    defined = vars(import_module(f"storm_lab.{module}")).values()
+    return next(item for item in defined if isinstance(item, click.Command) and item.name == name)
 
 
 @click.group(
