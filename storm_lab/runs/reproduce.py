@@ -194,7 +194,7 @@ def _execute(job: NotebookJob, advance: Advance) -> tuple[float, float]:
 
 
 def studies(slugs: Sequence[str]) -> tuple[Study, ...]:
-    """Studies of some experiments, each once, or of all, with default parameters; `UserError`: unknown."""
+    """Studies of some experiments or all, each once, with default parameters; `UserError`: unknown name."""
     return tuple(Study.of(slug) for slug in dict.fromkeys(slugs or [item.slug for item in experiments()]))
 
 

@@ -30,38 +30,24 @@ def test_a_scheduler_is_not_compared_with_itself(monkeypatch: pytest.MonkeyPatch
     assert str(said.exception).startswith("B = 'tstorm': A and B are the same scheduler; give another one")
 
 
-def test_a_folder_that_takes_no_figures_is_refused_before_the_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storm_lab.runs.figures_command.prepare", _plays)
-    (tmp_path / "file").write_text("")
-    said = CliRunner().invoke(figures, ["tstorm-word-count", "--to", str(tmp_path / "file" / "below")])
-    assert isinstance(said.exception, UserError)
-    assert f"to = '{tmp_path / 'file' / 'below'}': the results cannot be written" in str(said.exception)
-
-
-def test_a_folder_that_takes_no_constants_is_refused_before_storm_plays(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("storm_lab.calibration.live.record_plays", _plays)
-    said = CliRunner().invoke(calibrate, ["--live", "--out", "/proc/mine.json"])
-    assert isinstance(said.exception, UserError)
-    assert "--out = '/proc': the results cannot be written" in str(said.exception)
-
-
 @pytest.mark.parametrize(
-    ("arguments", "option"),
-    [(["run", "light-1w"], "--runs"), (["record", "calibration"], "--folder"), (["up"], "--logs")],
-)
-def test_a_folder_that_takes_no_live_runs_or_logs_is_refused_before_storm_is_started(
-    arguments: list[str], option: str, monkeypatch: pytest.MonkeyPatch
+    ("command", "arguments", "told", "playing"),
+    [
+        (figures, "tstorm-word-count --to /proc/mine", "to = '/proc/mine'", "runs.figures_command.prepare"),
+        (calibrate, "--live --out /proc/mine.json", "--out = '/proc'", "calibration.live.record_plays"),
+        (live, "run light-1w --runs /proc/mine", "--runs = '/proc/mine'", "runs.live_command.open_stage"),
+        (live, "record calibration --folder /proc/mine", "--folder = '/proc/mine'",
+         "runs.live_command.record_plays"),
+        (live, "up --logs /proc/mine", "--logs = '/proc/mine'", "live.commands.LiveStorm"),
+    ],
+)  # fmt: skip
+def test_a_folder_that_takes_no_results_is_refused_before_anything_plays(
+    command: click.Command, arguments: str, told: str, playing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storm_lab.live.commands.LiveStorm", _plays)
-    monkeypatch.setattr("storm_lab.runs.live_command.open_stage", _plays)
-    monkeypatch.setattr("storm_lab.runs.live_command.record_plays", _plays)
-    said = CliRunner().invoke(live, [*arguments, option, "/proc/mine"])
+    monkeypatch.setattr(f"storm_lab.{playing}", _plays)
+    said = CliRunner().invoke(command, arguments.split())
     assert isinstance(said.exception, UserError)
-    assert f"{option} = '/proc/mine': the results cannot be written" in str(said.exception)
+    assert f"{told}: the results cannot be written" in str(said.exception)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf"])

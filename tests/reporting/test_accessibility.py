@@ -61,7 +61,7 @@ def pages(folder: Path) -> list[Path]:
     ("width", "dark"),
     [
         (1280, False),
-        pytest.param(1280, True, marks=pytest.mark.slow),
+        (1280, True),
         pytest.param(400, False, marks=pytest.mark.slow),
         pytest.param(400, True, marks=pytest.mark.slow),
     ],

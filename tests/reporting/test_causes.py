@@ -236,14 +236,3 @@ def test_a_trial_that_reproduces_a_claim_is_offered_if_the_experiments_parameter
     fewer = replace(own, parameters=tuple(each for each in own.parameters if each.name != "sleep_ms"))
     monkeypatch.setattr("storm_lab.runs.claims_command.experiment", lambda slug: fewer)
     assert "try it" not in CliRunner().invoke(claims, ask).output
-
-
-def test_claims_are_filtered_by_paper_and_basis_and_unknown_papers_are_refused() -> None:
-    rows = json.loads(
-        CliRunner().invoke(claims, ["--paper", "N-Storm", "--basis", "fitted", "--json"]).output
-    )
-    assert rows
-    assert {(row["paper"], row["basis"]) for row in rows} == {("N-Storm", "fitted")}
-    refused = CliRunner().invoke(claims, ["--paper", "N-Strom"])
-    assert isinstance(refused.exception, UserError)
-    assert "N-Storm" in str(refused.exception)

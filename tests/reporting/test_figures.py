@@ -17,6 +17,7 @@ from storm_lab.reporting.figures.latency_distribution import latency_distributio
 from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.placement_map import placement_map
 from storm_lab.reporting.figures.saved import VARIABLE, read_figure, save_figure, write_formats
+from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.figures.style import (
     GRID,
     INK,
@@ -55,6 +56,14 @@ def placed() -> pd.DataFrame:
     return in_force(example.stays(), 900)
 
 
+def sensitivity_of(**options: bool) -> Figure:
+    cells = [("as set", "linear", 2000.0, 1.0), ("as set", "star", 30000.0, 2.0),
+             ("window of 4", "linear", 500.0, 3.0), ("window of 4", "star", 9000.0, 4.0)]  # fmt: skip
+    values = pd.DataFrame(cells, columns=["label", "series", "gain", "share"])
+    panels = {"gain": "divided by default's, %", "share": "divided by R-Storm's, %"}
+    return sensitivity(values, panels, about=ABOUT, title="Title", **options)
+
+
 HOUSE_SET: dict[str, Callable[[], Figure]] = {
     "time-series": series,
     "placement-map": lambda: placement_map(placed(), example.NODES, about=ABOUT, title="Map"),
@@ -67,6 +76,8 @@ HOUSE_SET: dict[str, Callable[[], Figure]] = {
     "comparison": lambda: comparison(
         example.results(), {"latency_ms": "processing time, ms", "nodes": "nodes used"}, about=ABOUT
     ),
+    "sensitivity": sensitivity_of,
+    "sensitivity-logarithmic": lambda: sensitivity_of(logarithmic=True),
 }
 
 

@@ -208,29 +208,6 @@ def test_columns_sort_both_ways_and_set_aria_sort(page, tmp_path):
 
 
 @in_browser
-def test_text_has_enough_contrast_in_light_and_dark(page, tmp_path):
-    script = """
-      function channel(v) { v /= 255; return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); }
-      function lightness(c) { var m = c.match(/[0-9.]+/g).map(Number);
-        return 0.2126 * channel(m[0]) + 0.7152 * channel(m[1]) + 0.0722 * channel(m[2]); }
-      function ground(e) { for (; e; e = e.parentElement) { var c = getComputedStyle(e).backgroundColor;
-        if (c.slice(-4) !== ", 0)") { return c; } } return "rgb(255, 255, 255)"; }
-      answer.poor = [];
-      document.querySelectorAll("p,td,th,a,code,.badge,.detail,summary,label,button").forEach(function (e) {
-        var a = lightness(getComputedStyle(e).color), b = lightness(ground(e));
-        var contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (contrast < 4.5) { answer.poor.push(e.outerHTML.slice(0, 80) + contrast); } });
-    """
-    light = ask(page, tmp_path, script, width=1280)
-    dark_page = page.with_name("dark.html")
-    text = page.read_text(encoding="utf-8").replace("screen and (prefers-color-scheme: dark)", "all")
-    dark_page.write_text(text, encoding="utf-8")
-    dark = ask(dark_page, tmp_path, script, width=1280)
-    assert (light["problems"], light["poor"]) == ([], [])
-    assert (dark["problems"], dark["poor"]) == ([], [])
-
-
-@in_browser
 def test_clicking_a_number_of_the_overview_shows_its_claims(page, tmp_path):
     script = """
       var link = document.querySelector("a[data-by-paper='T-Storm'][data-by-verdict='reproduced']");

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.reporting.figures.printed import Printed
-from storm_lab.reporting.figures.saved import read_figure, save_figure
 from storm_lab.reporting.figures.sensitivity import sensitivity
 from storm_lab.reporting.figures.style import About
 
@@ -37,18 +34,6 @@ def test_each_series_has_a_mark_in_each_row_and_the_printed_value_as_a_line() ->
     assert [round(float(y)) for y in by["star"].get_ydata()] == [0, 1]
     assert [list(line.get_xdata()) for line in second.lines if line.get_label() == "star"] == [[23.0, -17.0]]
     assert [50.0, 50.0] in [list(line.get_xdata()) for line in first.lines]
-
-
-@pytest.mark.parametrize("logarithmic", [False, True])
-def test_the_figure_is_laid_out_without_warnings_and_read_back_equal(
-    logarithmic: bool, tmp_path: Path
-) -> None:
-    values = VALUES.assign(gain=[2000.0, 30000.0, 500.0, 9000.0], share=[1.0, 2.0, 3.0, 4.0])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        figure = sensitivity(values, PANELS, about=ABOUT, logarithmic=logarithmic, title="Title")
-        saved = save_figure(figure, tmp_path / "one.svg", title="one", alt="what it shows")
-    assert read_figure(saved.path) == saved
 
 
 def test_numbers_on_logarithmic_axes_beside_each_other_do_not_touch() -> None:

@@ -112,10 +112,11 @@ def logs(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(("spoil", "words"), SPOILT, ids=[spoil.__name__ for spoil, _ in SPOILT])
-def test_a_damaged_folder_is_reported_and_its_neighbour_is_not(
+def test_a_damaged_run_is_reported_unlike_its_neighbour_and_played_again_to_the_same_bytes(
     runs: tuple[PlannedRun, ...], spoil: Callable[[Path], None], words: str, tmp_path: Path
 ) -> None:
     folder = runs[0].folder
+    before = logs(folder)
     assert damaged_runs(runs_folder()) == []
     spoil(folder)
     (damaged,) = damaged_runs(runs_folder())
@@ -124,6 +125,12 @@ def test_a_damaged_folder_is_reported_and_its_neighbour_is_not(
     page = render_report(tmp_path / "none", damaged=[damaged])
     assert "Left out (1)" in page and "1 folder of the runs on this machine is damaged" in page
     assert f"<code>tiny/{folder.name}</code>: {words}" in page
+    said: list[str] = []
+    (own,) = prepare([study("tiny", 7, 8)], jobs=0, side_tasks={}, say=said.append).runs
+    assert [run.reused for run in own] == [False, True]
+    assert said[0].startswith(f"tiny/{folder.name}: ") and " run, played again (" in said[0]
+    assert said[1:] == ["tiny: 2 runs, 1 of them new"]
+    assert logs(folder) == before
 
 
 def test_a_copy_of_a_complete_run_is_left_out(runs: tuple[PlannedRun, ...]) -> None:
@@ -137,18 +144,3 @@ def test_a_copy_of_a_complete_run_is_left_out(runs: tuple[PlannedRun, ...]) -> N
 
 def test_a_missing_folder_has_no_damaged_runs(tmp_path: Path) -> None:
     assert damaged_runs(tmp_path / "none") == []
-
-
-@pytest.mark.parametrize("spoil", [spoil for spoil, _ in SPOILT])
-def test_a_damaged_run_is_reported_and_played_again_to_the_same_bytes(
-    runs: tuple[PlannedRun, ...], spoil: Callable[[Path], None]
-) -> None:
-    folder = runs[0].folder
-    before = logs(folder)
-    spoil(folder)
-    said: list[str] = []
-    (own,) = prepare([study("tiny", 7, 8)], jobs=0, side_tasks={}, say=said.append).runs
-    assert [run.reused for run in own] == [False, True]
-    assert said[0].startswith(f"tiny/{folder.name}: ") and " run, played again (" in said[0]
-    assert said[1:] == ["tiny: 2 runs, 1 of them new"]
-    assert logs(folder) == before

@@ -14,8 +14,7 @@ from storm_lab.league.entrant import Entrant
 from storm_lab.league.example_site import example_site
 from storm_lab.model import StormVersion
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.live_constants import MachineConstants, read_constants
-from storm_lab.runs.namespace import CONSTANTS
+from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, given_constants, read_constants
 from storm_lab.runs.reproduce import notebook_job
 from storm_lab.runs.study import Study
 from storm_lab.schedulers.storm.default import DefaultScheduler
@@ -48,26 +47,16 @@ def test_an_experiments_runs_have_the_constants_and_their_own_names(machine: Mac
         assert after.cost.lan_us == before.cost.lan_us
 
 
-def test_runs_with_different_constants_have_different_names(machine: MachineConstants) -> None:
-    plain = Study.of(SLUG)
-    other = MachineConstants({"0.9": {"wake_us": 78.0}}, {}, {})
-    names = [
-        identity_of(Study(plain.experiment, plain.parameters, each).specs()[0]).run
-        for each in (machine, other)
-    ]
-    assert len(set(names)) == 2
-
-
-def test_the_notebook_of_an_experiment_finds_the_constants(
-    machine: MachineConstants, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("by_name", [False, True])
+def test_a_notebook_takes_the_constants_like_the_command_line(
+    machine: MachineConstants, by_name: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
-    study = Study(Study.of(SLUG).experiment, Study.of(SLUG).parameters, machine)
-    job = notebook_job(study)
-    again = Study.of_notebook(SLUG, dict(job.parameters))
-    assert again.machine == machine
-    assert again.digest == study.digest
-    assert again.workspace == study.workspace == Path(str(job.parameters[CONSTANTS])).parent
+    given = given_constants("memory_slowdown=5.0,timers_drift=false") if by_name else machine
+    study = Study(Study.of(SLUG).experiment, Study.of(SLUG).parameters, given)
+    again = Study.of_notebook(SLUG, dict(notebook_job(study).parameters))
+    assert (again.machine, again.digest, again.workspace) == (given, study.digest, study.workspace)
+    assert by_name or (study.workspace / FILE_NAME).is_file()
 
 
 def test_a_tournament_takes_the_constants(machine: MachineConstants) -> None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pickle
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
-from storm_lab.runs.live_constants import given_constants
+from storm_lab.runs.live_constants import MachineConstants, given_constants
 from storm_lab.runs.own_constants import OwnConstants, settable_parameters
-from storm_lab.runs.reproduce import notebook_job
 from storm_lab.runs.study import Study
 
 SLUG = "tstorm-word-count"
@@ -37,26 +35,16 @@ def test_given_constants_reach_the_run_and_change_nothing_else() -> None:
 
 
 def test_runs_with_given_constants_have_their_own_names_and_others_keep_theirs() -> None:
-    names = {
-        text: identity_of(study_with(text).specs()[0]).run
-        for text in ("memory_slowdown=5", "memory_slowdown=6", "timers_drift=false")
-    }
     plain = Study.of(SLUG)
-    assert identity_of(plain.specs()[0]).run not in names.values()
+    given = [
+        *map(OwnConstants.parsed, ("memory_slowdown=5", "memory_slowdown=6", "timers_drift=false")),
+        *(MachineConstants({"0.9": {"wake_us": value}}, {}, {}) for value in (77.0, 78.0)),
+    ]
+    studies = [plain, *(Study(plain.experiment, plain.parameters, each) for each in given)]
+    names = {identity_of(study.specs()[0]).run for study in studies}
+    assert len(names) == len(studies)
     assert "machine" not in plain.specs()[0].inputs
-    assert len(set(names.values())) == len(names)
-    assert not study_with(TEXT).is_default
-
-
-def test_a_notebook_takes_the_constants_like_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path))
-    study = study_with(TEXT)
-    again = Study.of_notebook(SLUG, dict(notebook_job(study).parameters))
-    assert again.machine == study.machine
-    assert again.digest == study.digest
-    assert again.workspace == study.workspace
+    assert [study.is_default for study in studies] == [True] + [False] * len(given)
 
 
 @pytest.mark.parametrize(

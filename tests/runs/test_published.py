@@ -22,10 +22,16 @@ SLUG = "nstorm-worst-case"
 
 
 @pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Folders of data and reports of their own, in which the experiment's results were not published."""
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of reports, which like that of data belongs to the test."""
     monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("STORM_LAB_REPORTS", str(tmp_path / "reports"))
+    return tmp_path / "reports"
+
+
+@pytest.fixture
+def played(reports: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of reports, in which the experiment's results were not published."""
 
     def fail(*given: object) -> None:
         raise KeyboardInterrupt
@@ -34,7 +40,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         patch.setattr(reproducing, "publish", fail)
         with pytest.raises(KeyboardInterrupt):
             reproduce([Study.of(SLUG)], jobs=1)
-    return tmp_path / "reports"
+    return reports
 
 
 @pytest.mark.slow
@@ -55,11 +61,9 @@ def test_results_that_were_not_published_or_are_gone_are_made_again(played: Path
 )
 @pytest.mark.parametrize("content", [None, "{", "{}"])
 def test_published_files_that_are_damaged_or_gone_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str, content: str | None
+    reports: Path, damaged: str, content: str | None
 ) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
-    study, reports = Study.of(SLUG), tmp_path / "reports"
-    monkeypatch.setenv("STORM_LAB_REPORTS", str(reports))
+    study = Study.of(SLUG)
     for name in (f"verdicts/{SLUG}.json", f"documents/{SLUG}.json", f"figures/{SLUG}/figure.svg"):
         write_atomic(study.workspace / name, '{"code_digest": "a", "seeds": []}')
         write_atomic(reports / name, '{"code_digest": "a", "seeds": []}')
@@ -72,8 +76,7 @@ def test_published_files_that_are_damaged_or_gone_do_not_count(
     assert not is_published(study, "stamp")
 
 
-def test_damaged_verdicts_of_a_study_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
+def test_damaged_verdicts_of_a_study_are_made_again(reports: Path) -> None:
     study = Study.of(SLUG)
     assert not has_own_verdicts(study)
     write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
@@ -83,11 +86,9 @@ def test_damaged_verdicts_of_a_study_are_made_again(tmp_path: Path, monkeypatch:
 
 
 def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reports: Path,
 ) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
-    study, reports = Study.of(SLUG), tmp_path / "reports"
-    monkeypatch.setenv("STORM_LAB_REPORTS", str(reports))
+    study = Study.of(SLUG)
     write_verdicts(study.workspace / "verdicts", VerdictFile(SLUG, {}, (), "", ()))
     write_atomic(study.workspace / f"figures/{SLUG}/figure.svg", "<svg/>")
     leftover = reports / "figures" / f".{SLUG}.1.part"
@@ -98,10 +99,8 @@ def test_figures_that_a_killed_process_was_publishing_stay_out_of_the_report_and
 
 
 def test_a_notebook_that_leaves_no_verdicts_does_not_keep_others_from_being_published(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reports: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STORM_LAB_DATA", str(tmp_path / "data"))
-    monkeypatch.setenv("STORM_LAB_REPORTS", str(tmp_path / "reports"))
     studies = [Study.of("algorithms"), Study.of(SLUG)]
 
     def execute_both(
@@ -115,4 +114,4 @@ def test_a_notebook_that_leaves_no_verdicts_does_not_keep_others_from_being_publ
     monkeypatch.setattr(reproducing, "prepare", execute_both)
     with pytest.raises(UserError, match="algorithms: the notebook left no verdicts"):
         reproduce(studies)
-    assert [path.stem for path in (tmp_path / "reports" / "verdicts").iterdir()] == [SLUG]
+    assert [path.stem for path in (reports / "verdicts").iterdir()] == [SLUG]
