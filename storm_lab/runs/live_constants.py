@@ -54,9 +54,8 @@ class MachineConstants:
         """
         generation = ".".join(map(str, version.parts[:2]))
         if generation not in self.constants:
-            major = version.parts[0]
             known = [name for name in self.constants if not name.endswith(C1_ONLY)] or list(self.constants)
-            generation = min(known, key=lambda name: (abs(int(name.split(".")[0]) - major), name))
+            generation = min(known, key=partial(_distance, version))
         return replace(before or CostModel(), **self.constants[generation])
 
     def applied(self, spec: EmulationSpec) -> EmulationSpec:
@@ -80,6 +79,13 @@ class MachineConstants:
             },
         }
         write_atomic(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def _distance(version: StormVersion, generation: str) -> tuple[int, int, str]:
+    """Distance in major versions, within one in minor versions; the first name decides between equal ones."""
+    numbers = map(int, generation.removesuffix(C1_ONLY).split("."))
+    major, minor, *_ = (abs(one - other) for one, other in zip(numbers, version.parts, strict=False))
+    return major, 0 if major else minor, generation
 
 
 Constants = MachineConstants | OwnConstants

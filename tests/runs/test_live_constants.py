@@ -76,6 +76,16 @@ def test_a_site_and_its_league_take_the_constants(machine: MachineConstants) -> 
     assert league.machine is machine
 
 
+@pytest.mark.parametrize(
+    ("version", "nearest"), [("0.8.2", "0.9"), ("1.0.6", "0.9"), ("2.2.0", "2.0"), ("2.6.1", "2.8")]
+)
+def test_a_version_without_constants_has_those_of_the_nearest_generation(version: str, nearest: str) -> None:
+    generations = {"0.9": 50.0, "2.0": 60.0, "2.8": 70.0}
+    constants = {name: {"wake_us": value} for name, value in generations.items()}
+    cost = MachineConstants(constants, {}, {}).cost(StormVersion.parse(version))
+    assert cost.wake_us == generations[nearest]
+
+
 def test_a_cost_model_keeps_its_other_constants(machine: MachineConstants) -> None:
     before = CostModel(look_us=7.0)
     after = machine.cost(StormVersion((0, 9, 2)), before)
