@@ -96,7 +96,7 @@ def render_report(
     # Claim -> link to the place in an executed notebook that explains it.
     argued: dict[str, str] = {}
     for link in notebooks.values():
-        for claim in _WHY.findall((reports / link).read_text(encoding="utf-8")):
+        for claim in _WHY.findall((reports / link).read_text(encoding="utf-8", errors="replace")):
             argued.setdefault(claim, f"{link}#why-{claim}")
     of_papers = by_paper(verdicts)
     papers = [tally.name for tally in of_papers]

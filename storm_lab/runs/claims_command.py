@@ -126,7 +126,7 @@ def _explanation_link(claim: Claim) -> str:
     """Link to the place in the executed notebook that explains why the claim is not reproduced, or ``""``."""
     page = reports_folder() / "notebooks" / f"{claim.owner}.html"
     place = f"why-{claim.id}"
-    found = page.is_file() and f'id="{place}"' in page.read_text(encoding="utf-8")
+    found = page.is_file() and f'id="{place}"' in page.read_text(encoding="utf-8", errors="replace")
     return f"{page}#{place}" if found else ""
 
 

@@ -101,6 +101,12 @@ def test_counts_add_up_to_the_rows(page):
     assert total.counts[0] and total.counts[1] and total.counts[2]
 
 
+def test_a_notebooks_page_that_is_damaged_is_linked_nevertheless(tmp_path):
+    page = write_example(tmp_path)
+    (tmp_path / "notebooks" / "tstorm-word-count.html").write_bytes(b"\xff\xfe")
+    assert 'href="notebooks/tstorm-word-count.html"' in render_report(page.parent)
+
+
 def test_notebooks_are_linked_only_where_they_exist(page):
     text = page.read_text(encoding="utf-8")
     assert 'href="notebooks/tstorm-word-count.html"' in text
