@@ -14,8 +14,8 @@ from storm_lab.machine.facts import usable_cores
 from storm_lab.machine.options import examples, json_option, param_option, print_json
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.runs.completion import complete_experiment
-from storm_lab.runs.digest import identity_of, scalar
-from storm_lab.runs.execute import is_complete_run, run_folder
+from storm_lab.runs.digest import scalar
+from storm_lab.runs.execute import PlannedRun, is_complete_run
 from storm_lab.runs.expected import cost_text, expected_costs
 
 
@@ -62,25 +62,24 @@ def _list_runs(chosen: Sequence[Experiment], given: tuple[str, ...], as_json: bo
     rows: dict[str, dict[str, Any]] = {}
     for item in chosen:
         for spec in item.planned(item.parsed(given)):
-            identity = identity_of(spec)
-            if identity.run not in rows:
-                folder = run_folder(spec)
-                rows[identity.run] = {
+            run = PlannedRun.of(spec)
+            if run.identity.run not in rows:
+                rows[run.identity.run] = {
                     "experiment": spec.experiment,
-                    "run": identity.run,
+                    "run": run.identity.run,
                     "variant": spec.variant,
                     "seed": spec.seed,
-                    "parameters": dict(identity.parameters),
-                    "folder": str(folder),
-                    "there": is_complete_run(folder, verify=True),
+                    "parameters": dict(run.identity.parameters),
+                    "folder": str(run.folder),
+                    "there": is_complete_run(run.folder, verify=True),
                 }
     if as_json:
         print_json(list(rows.values()))
         return
-    width = max((len(run) for run in rows), default=0)
-    for run, row in rows.items():
+    width = max(map(len, rows), default=0)
+    for name, row in rows.items():
         values = " ".join(f"{name}={value}" for name, value in row["parameters"].items())
-        click.echo(f"{run:{width}}  {'exists' if row['there'] else '-':6}  seed {row['seed']}  {values}")
+        click.echo(f"{name:{width}}  {'exists' if row['there'] else '-':6}  seed {row['seed']}  {values}")
     existing = sum(row["there"] for row in rows.values())
     click.echo(f"{existing} of {len(rows)} runs exist already (same code, same inputs)")
 

@@ -178,7 +178,7 @@ def test_a_run_counts_as_existing_only_if_it_is_undamaged(
         data = log.read_bytes()
         # Far from the footer, because damage there would be found without reading all data.
         log.write_bytes(data[:20] + bytes([data[20] ^ 1]) + data[21:])
-    monkeypatch.setattr("storm_lab.runs.list_command.run_folder", lambda spec: run.folder)
+    monkeypatch.setattr("storm_lab.runs.list_command.PlannedRun.of", lambda spec, home=None: run)
     _, out, _ = storm_lab("list", "twitter-semantics", "--runs", "--json", "-p", "seeds=3")
     assert {row["there"] for row in json.loads(out)} == {not damaged}
     assert count_existing([run.spec]) == {"runs": 1, "there": int(not damaged)}
