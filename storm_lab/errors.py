@@ -1,8 +1,8 @@
 """Exceptions of the project, with messages that say what is wrong and how to put it right.
 
 Every subpackage may import this module. The command line turns a `StormLabError` into one line on stderr and
-the exit status that the error carries. Any other exception is a defect of the project and keeps its
-traceback.
+the exit status that the error carries. Errors of the system are one line, too; any other exception is a
+defect of the project and keeps its traceback.
 """
 
 from __future__ import annotations

@@ -166,19 +166,20 @@ def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: 
 
     Executions of the (topology, component) in ``executed`` and root tuples of ``rooted`` topologies are kept.
     """
+    thinned = {
+        "executions": ("start_ns", ("topology", "component"), executed),
+        "roots": ("emit_ns", ("topology",), {(topology,) for topology in rooted}),
+    }
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
             if name in _LEFT_OUT:
                 continue
             table = run.table(name).drop_columns(["run"])
-            if name == "executions":
-                pairs = zip(table["topology"].to_pylist(), table["component"].to_pylist(), strict=True)
-                table = table.filter(pa.array([pair in executed for pair in pairs], pa.bool_()))
-                table = _spread(table, "start_ns", ("topology", "component"))
-            if name == "roots":
-                known = table["topology"].to_pylist()
-                table = table.filter(pa.array([topology in rooted for topology in known], pa.bool_()))
-                table = _spread(table, "emit_ns", ("topology",))
+            if name in thinned:
+                time, groups, wanted = thinned[name]
+                rows = zip(*(table[column].to_pylist() for column in groups), strict=True)
+                table = table.filter(pa.array([row in wanted for row in rows], pa.bool_()))
+                table = _spread(table, time, groups)
             if table.num_rows:
                 log.append(name, {column: _values(table[column]) for column in table.column_names})
         return log.finish(

@@ -24,13 +24,16 @@ from storm_lab.papers.nstorm.runs import KEPT
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
-from storm_lab.reporting.tally import Standing, count_chosen, count_standings, standing, tried_once
+from storm_lab.reporting.tally import Standing, count_chosen, standing, tried_once
 from storm_lab.reporting.verdict import Outcome, judge, reading_text
 from storm_lab.runs.claims_command import claims
 
 VERDICTS = Path(__file__).parents[2] / "reports" / "verdicts"
 CLAIM = "tstorm-fig2-n5w5"
 """Printed: 35 %, band 30 to 40."""
+
+PRINTED = load_claims().claim(CLAIM)
+OWN = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
 
 ENTRY = f"""
 - claims: [{CLAIM}]
@@ -81,20 +84,9 @@ def test_a_cause_does_not_repeat_measured_values() -> None:
                 assert len(text.strip("-0.")) < 4 or text not in words, f"{cause.claim}: {text}"
 
 
-def test_standings_add_up_to_all_claims() -> None:
-    verdicts = collect_verdicts(VERDICTS)
-    counted = count_standings(verdicts)
-    assert sum(counted.values()) == len(verdicts) == len(load_claims().claims)
-    assert counted[Standing.REPRODUCED] == sum(v.outcome is Outcome.REPRODUCED for v in verdicts)
-
-
 def test_another_reading_is_listed_with_the_verdict_and_does_not_change_it() -> None:
-    claim = load_claims().claim(CLAIM)
-    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
-    varied = Measurement(
-        CLAIM, (over_seeds([34.0, 36.0]),), "%", "the latency", reading="service times of cv 0.5"
-    )
-    verdict = judge(claim, own, [varied])
+    varied = replace(OWN, values=(over_seeds([34.0, 36.0]),), reading="service times of cv 0.5")
+    verdict = judge(PRINTED, OWN, [varied])
     assert verdict.outcome is not Outcome.REPRODUCED
     assert [(each.reading, each.outcome) for each in verdict.readings] == [
         ("service times of cv 0.5", Outcome.REPRODUCED)
@@ -102,37 +94,30 @@ def test_another_reading_is_listed_with_the_verdict_and_does_not_change_it() -> 
     assert standing(verdict, None) is Standing.READING
     assert count_chosen([verdict]) == 0
     impossible = Cause(CLAIM, CauseClass.PAPER, "it cannot be", "1 + 1", impossible=True)
-    assert standing(judge(claim, own), impossible) is Standing.IMPOSSIBLE
-    assert standing(judge(claim, own), None) is Standing.OPEN
+    assert standing(judge(PRINTED, OWN), impossible) is Standing.IMPOSSIBLE
+    assert standing(judge(PRINTED, OWN), None) is Standing.OPEN
 
 
 def test_a_reading_that_was_chosen_on_its_claim_is_marked_and_counted() -> None:
-    claim = load_claims().claim(CLAIM)
-    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
-    chosen = replace(own, values=(over_seeds([34.0, 36.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
-    verdict = judge(claim, own, [chosen])
+    chosen = replace(OWN, values=(over_seeds([34.0, 36.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
+    verdict = judge(PRINTED, OWN, [chosen])
     assert count_chosen([verdict]) == 1
     told = reading_text(verdict.readings[0])
     assert told.startswith("with bolts of 1 ms: 35 [")
     assert told.endswith("(reproduced, fitted)")
     predicted = replace(chosen, reading="another", basis=Basis.PREDICTED)
-    assert count_chosen([judge(claim, own, [chosen, predicted])]) == 0, "one that was not chosen is enough"
-    assert count_chosen([judge(claim, chosen_as_own(chosen))]) == 0, "reproduced without any reading"
+    assert count_chosen([judge(PRINTED, OWN, [chosen, predicted])]) == 0, "one that was not chosen is enough"
+    own = replace(chosen, reading="", basis=None)
+    assert count_chosen([judge(PRINTED, own)]) == 0, "reproduced without any reading"
 
 
 def test_a_setting_tried_with_one_seed_is_named_with_the_claims_that_only_it_reproduces() -> None:
-    claim = load_claims().claim(CLAIM)
-    own = Measurement(CLAIM, (over_seeds([99.0, 101.0]),), "%", "the latency")
-    tried = replace(own, values=(over_seeds([35.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
-    assert tried_once([judge(claim, own, [tried])]) == {"bolts of 1 ms": (CLAIM,)}
+    tried = replace(OWN, values=(over_seeds([35.0]),), reading="bolts of 1 ms", basis=Basis.FITTED)
+    assert tried_once([judge(PRINTED, OWN, [tried])]) == {"bolts of 1 ms": (CLAIM,)}
     every_seed = replace(tried, values=(over_seeds([34.0, 36.0]),), reading="bolts of 2 ms")
-    assert tried_once([judge(claim, own, [tried, every_seed])]) == {}, "a reading is in the table"
-    assert tried_once([judge(claim, own, [replace(tried, basis=Basis.PREDICTED)])]) == {}
-    assert tried_once([judge(claim, own)]) == {}
-
-
-def chosen_as_own(chosen: Measurement) -> Measurement:
-    return replace(chosen, reading="", basis=None)
+    assert tried_once([judge(PRINTED, OWN, [tried, every_seed])]) == {}, "a reading is in the table"
+    assert tried_once([judge(PRINTED, OWN, [replace(tried, basis=Basis.PREDICTED)])]) == {}
+    assert tried_once([judge(PRINTED, OWN)]) == {}
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from storm_lab.reporting.figures.style import (
     PAPER,
     WIDTH,
     About,
-    house_style,
     in_force,
     log_ticks,
     natural_key,
@@ -34,6 +33,7 @@ from storm_lab.reporting.figures.style import (
 )
 from storm_lab.reporting.figures.time_series import Event, Panel, time_series
 from tests.reporting import example_tables as example
+from tests.reporting.test_printed import words
 
 ABOUT = About(seeds=3, warm_up_s=150, baseline="Storm default")
 TWO = {"Storm default": "storm-default", "T-Storm": "tstorm-g1.8"}
@@ -79,15 +79,6 @@ HOUSE_SET: dict[str, Callable[[], Figure]] = {
     "sensitivity": sensitivity_of,
     "sensitivity-logarithmic": lambda: sensitivity_of(logarithmic=True),
 }
-
-
-def words(figure: Figure) -> str:
-    import io
-
-    stream = io.StringIO()
-    with house_style():
-        figure.savefig(stream, format="svg")
-    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", stream.getvalue()))
 
 
 @pytest.mark.parametrize("name", HOUSE_SET)
