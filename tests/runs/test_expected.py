@@ -1,4 +1,4 @@
-"""The expected cost of a reproduction on few cores and on many."""
+"""The expected cost of a reproduction, on few cores and on many, and the order of notebooks that follows."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from click.testing import CliRunner
 
 from storm_lab.cli import cli
 from storm_lab.machine.facts import usable_cores
+from storm_lab.papers.registry import experiments
 from storm_lab.runs import expected
 from storm_lab.runs.execute import JOBS
-from storm_lab.runs.expected import Cost, cost_text, notebooks_at_a_time
+from storm_lab.runs.expected import Cost, cost_text, expected_costs, notebooks_at_a_time
+from storm_lab.runs.reproduce import costs_together, longest_first
+from storm_lab.runs.study import Study
 
 COSTS = (
     Cost(emulation_s=1200.0, metrics_s=60.0, notebook_s=180.0, disk_mb=500.0),
@@ -54,6 +57,7 @@ _ON_ONE_CORE = """
 import os
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 from storm_lab.machine.options import jobs_option
+from storm_lab.papers.registry import experiments
 from storm_lab.runs import expected
 from storm_lab.runs.execute import JOBS
 print(JOBS, jobs_option(lambda: None).__click_params__[0].default)
@@ -69,3 +73,23 @@ def test_the_default_number_of_jobs_is_the_number_of_cores_that_the_process_may_
 
 def test_help_says_how_many_runs_are_played_at_a_time() -> None:
     assert "one per core" in CliRunner().invoke(cli, ["reproduce", "--help"]).output
+
+
+def test_the_longest_notebooks_start_first() -> None:
+    studies = [Study.of(item.slug) for item in experiments()]
+    places = longest_first(studies, range(len(studies)))
+    seconds = [expected_costs()[studies[place].experiment.slug].notebook_s for place in places]
+    assert seconds == sorted(seconds, reverse=True)
+    assert sorted(places) == list(range(len(studies)))
+    assert len(set(seconds)) > 1, "a table of equal numbers would prove nothing"
+
+
+def test_runs_that_two_experiments_share_cost_time_once() -> None:
+    alone, sharing = (Study.of(f"nstorm-{name}") for name in ("multi-migration", "delayed-kill"))
+    first, second = (expected_costs()[study.experiment.slug] for study in (alone, sharing))
+    keys, others = ({spec.key for spec in study.specs()} for study in (sharing, alone))
+    assert keys & others, "an example without shared runs would prove nothing"
+    assert costs_together([alone, Study.of("tstorm-log-stream")])[0] == first
+    own = len(keys - others) / len(keys)
+    assert costs_together([alone, sharing])[1].emulation_s == pytest.approx(second.emulation_s * own)
+    assert costs_together([sharing])[0] == second

@@ -18,6 +18,7 @@ from storm_lab.papers.registry import experiment
 from storm_lab.runs.digest import identity_of
 from storm_lab.runs.live_constants import (
     FILE_NAME,
+    Constants,
     MachineConstants,
     OwnConstants,
     given_constants,
@@ -152,7 +153,7 @@ def test_given_constants_reach_the_run_and_change_nothing_else() -> None:
 
 def test_runs_with_given_constants_have_their_own_names_and_others_keep_theirs() -> None:
     plain = Study.of(SLUG)
-    given = [
+    given: list[Constants] = [
         *map(OwnConstants.parsed, ("memory_slowdown=5", "memory_slowdown=6", "timers_drift=false")),
         *(MachineConstants({"0.9": {"wake_us": value}}, {}, {}) for value in (77.0, 78.0)),
     ]
