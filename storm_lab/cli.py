@@ -18,7 +18,7 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from storm_lab.errors import StormLabError, limit_reached
+from storm_lab.errors import StormLabError, explained
 from storm_lab.machine.options import Commands, examples, json_option
 from storm_lab.machine.process_end import is_sigterm
 from storm_lab.runs.pool import quiet_gateway
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         click.echo(text if is_help else f"storm-lab: {' '.join(text.split())}", err=True)
         sys.exit(error.exit_code)
     except Exception as error:
-        told = error if isinstance(error, StormLabError) else limit_reached(error)
+        told = explained(error)
         if told is None and isinstance(error, OSError):
             # For example a missing or read-only folder, or a full disk, which the user can put right.
             where = f"{error.filename}: " if error.filename else ""

@@ -61,8 +61,10 @@ class UserError(StormLabError):
         return partial(type(self), self.message, field=self.field, value=self.value, remedy=self.remedy), ()
 
 
-def limit_reached(error: BaseException) -> StormLabError | None:
-    """Return one line with the remedy if an error says that a limit of the machine was reached; else None."""
+def explained(error: Exception) -> StormLabError | None:
+    """Return an error of one line: this one, or the limit of the machine that it is due to; else None."""
+    if isinstance(error, StormLabError):
+        return error
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.EFBIG:
         message = "a file would become larger than this process may write"

@@ -21,7 +21,7 @@ from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any, Generic, TypeAlias, TypeVar, cast
 
-from storm_lab.errors import StormLabError, UserError, exception_summary, limit_reached
+from storm_lab.errors import StormLabError, UserError, exception_summary, explained
 from storm_lab.machine.process_end import describe_exit_status, end_with_parent, is_sigterm, signal_handled
 
 Advance = Callable[[float], None]
@@ -231,8 +231,6 @@ def _work_until_told(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
             return
         try:
             result = work(task, _reporter(pipe))
-        except StormLabError as error:
-            pipe.send(error)
         except BrokenPipeError:
             raise
         except SystemExit as error:
@@ -242,6 +240,6 @@ def _work_until_told(pipe: _Pipe, work: Callable[[Any, Advance], Any]) -> None:
             what = f"the code that is played ends the process: {exception_summary(error)}"
             pipe.send(UserError(what, field="run"))
         except Exception as error:
-            pipe.send(limit_reached(error) or traceback.format_exc())
+            pipe.send(explained(error) or traceback.format_exc())
         else:
             pipe.send((1.0, True, result))

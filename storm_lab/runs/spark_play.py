@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from storm_lab.errors import StormLabError
+from storm_lab.errors import explained
 from storm_lab.league.entrant import Entrant
 from storm_lab.machine.places import project_root
 from storm_lab.machine.process_end import signal_handled
@@ -116,8 +116,10 @@ def _error(run: PlannedRun) -> str:
         return f"run {run.spec}: the machine that should play it has different code or libraries"
     try:
         play(run)
-    except StormLabError as error:
-        return str(error)
+    except Exception as error:
+        if (told := explained(error)) is None:
+            raise
+        return str(told)
     return ""
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import storm_lab
-from storm_lab.errors import StormLabError, UserError, exception_summary, limit_reached
+from storm_lab.errors import StormLabError, UserError, exception_summary, explained
 
 
 def test_a_message_has_all_parts_in_one_line() -> None:
@@ -79,13 +79,14 @@ def test_a_folder_whose_name_starts_like_the_package_counts_as_user_code() -> No
         (MemoryError(), "ulimit -v"),
         (RuntimeError("can't start new thread"), "ulimit -v"),
         (ImportError("a.so: failed to map segment from shared object"), "ulimit -v"),
+        (UserError("is wrong", remedy="mend it"), "mend it"),
         (RuntimeError("a defect"), None),
     ],
 )
-def test_a_limit_of_the_machine_is_told_in_one_line_with_the_remedy(
+def test_a_mistake_or_a_limit_of_the_machine_is_one_line_with_the_remedy_and_a_defect_is_not(
     error: Exception, remedy: str | None
 ) -> None:
-    told = limit_reached(error)
+    told = explained(error)
     assert (told is None) == (remedy is None)
     if remedy is not None:
         assert remedy in str(told) and "\n" not in str(told)

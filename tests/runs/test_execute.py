@@ -15,6 +15,7 @@ from storm_lab.errors import UserError
 from storm_lab.experiments.experiment import RunSpec
 from storm_lab.runs.execute import PlannedRun, _timed, is_complete_run, play_all, run_folder
 from storm_lab.runs.pool import TaskFailed
+from storm_lab.runs.spark_play import _error
 from storm_lab.tuplelog import open_run
 from tests.runs import tiny_runs
 from tests.runs.tiny_runs import spec
@@ -83,6 +84,11 @@ def test_a_mistake_of_the_user_is_raised_as_a_one_line_error(tmp_path: Path, job
     with pytest.raises(UserError, match=re.escape("rate = 9: is too high; lower it")):
         play_all([spec("a", tiny_runs.refusing)], home=tmp_path, jobs=jobs)
     assert left_behind(tmp_path) == []
+
+
+def test_a_limit_that_is_reached_on_another_machine_is_the_error_of_the_run(tmp_path: Path) -> None:
+    told = _error(PlannedRun.of(spec("a", tiny_runs.outgrowing), tmp_path))
+    assert "ulimit -f unlimited" in told and "\n" not in told
 
 
 def test_complete_runs_survive_the_failure_of_another(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Emulations of a few rows, for tests of how runs are played; imported by the playing processes too."""
 
+import errno
 import os
 import signal
 import time
@@ -121,6 +122,11 @@ def refusing(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
 def broken(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
     """Raise an error for a defect."""
     raise ZeroDivisionError("a defect")
+
+
+def outgrowing(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
+    """Raise what the system raises when a file reaches the limit of its size."""
+    raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
 def dying(spec: RunSpec, writer: RunWriter, advance: Advance) -> None:
