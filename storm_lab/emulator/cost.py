@@ -22,9 +22,7 @@ class CostModel:
     """Costs of the message path, the acker, the operating system and the network."""
 
     reference_mhz: float = constant(2000.0, (500, 6000), "clock at which the CPU costs hold")
-    dispatch_us: float = constant(
-        4.0, (1, 20), f"take a tuple from the receive queue and call execute; {_RANGE}"
-    )
+    dispatch_us: float = constant(4.0, (1, 20), f"take a tuple from its queue and call execute; {_RANGE}")
     emit_us: float = constant(3.0, (0.5, 20), f"choose a target and hand over one copy; {_RANGE}")
     serialise_us: float = constant(
         7.0,
@@ -95,9 +93,7 @@ class CostModel:
         f"system call, in all versions; {_RANGE}; live Storm 0.9.2, flooded: 57. More on idle virtual cores",
         fitted=True,
     )
-    deliver_us: float = constant(
-        2.0, (0.5, 20), f"receive thread behind a network thread, per tuple; {_RANGE}"
-    )
+    deliver_us: float = constant(2.0, (0.5, 20), f"receive thread behind a network one, per tuple; {_RANGE}")
     acker_us: float = constant(5.0, (3, 10), "hash map update; Storm@Twitter section 3.3.2 bounds it")
     spout_ack_us: float = constant(5.0, (1, 20), f"pending map and user ack; {_RANGE}")
     poll_us: float = constant(5.0, (1, 50), f"one nextTuple call without user code; {_RANGE}")
@@ -174,9 +170,7 @@ class CostModel:
         "us after 0.2 ms of sleep, 15 after 0.5, 23 after 1, 32 to 38 from 5 ms on; of C on two cores: 25 "
         "after 20 ms, 7 if another thread keeps the core busy. 0: not measured on physical hardware",
     )
-    sleep_half_us: float = constant(
-        1500.0, (100, 20000), "sleep after which half of that extra cost is reached; the same measurement"
-    )
+    sleep_half_us: float = constant(1500.0, (100, 20000), "sleep that adds half of it; same measurement")
     cold_cache_us: float = constant(
         0.0,
         allowed=(0, 1000),
@@ -189,7 +183,7 @@ class CostModel:
         "measured on physical hardware",
     )
     cold_cache_half_us: float = constant(
-        15000.0, (100, 200000), "wait after which half of that extra cost is reached; the same measurement"
+        15000.0, (100, 200000), "wait that adds half of it; same measurement"
     )
     timer_slack_us: float = constant(
         55.0,
@@ -205,14 +199,9 @@ class CostModel:
         source="one turn of the flush timer of a Netty connection (0.9.0 to 0.9.2: 100 per second from 30 s "
         "on); live Storm 0.9.2: 1 ms/s per connection, on a core 2.6 times as fast",
     )
-    housekeeping_period_ms: float = constant(
-        100.0, (10, 1000), "interval at which CPU for housekeeping is charged"
-    )
+    housekeeping_period_ms: float = constant(100.0, (10, 1000), "how often CPU for housekeeping is charged")
     hyper_thread_gain: float = constant(
-        0.25,
-        (0.0, 0.5),
-        "capacity that a core's hardware threads beyond the first add together",
-        unit="cores",
+        0.25, (0.0, 0.5), "capacity that a core's hardware threads beyond the first add", unit="cores"
     )
     process_penalty: float = constant(
         0.13,
@@ -231,10 +220,10 @@ class CostModel:
     system_memory_mb: float = constant(300.0, (100, 800), "operating system and supervisor")
     memory_slowdown: float = constant(
         2.0,
-        (0.0, 10.0),
-        "slowdown per unit of memory demanded beyond a node's RAM, in units of that RAM. Four plain JVMs, "
-        "each with a circulating queue in half of its 768 MB, swapping to a virtual disk: 2 to 2.7 times "
-        "slower with 9 to 33 % too little memory, so this value is low",
+        allowed=(0.0, 10.0),
+        source="slowdown per unit of memory demanded beyond a node's RAM, in units of that RAM. Four plain "
+        "JVMs, each with a circulating queue in half of its 768 MB, swapping to a virtual disk: 2 to 2.7 "
+        "times slower with 9 to 33 % too little memory, so this value is low",
     )
     queued_tuple_bytes: float = constant(
         200.0,
@@ -301,9 +290,7 @@ class CostModel:
         unit="halvings",
     )
     compile_burst_ms: float = constant(
-        20.0,
-        allowed=(1, 500),
-        source="CPU that a compiler thread uses at a time, for one method; assumed, not measured",
+        20.0, (1, 500), "CPU that a compiler thread uses at a time, for one method; assumed, not measured"
     )
     service_cv: float = constant(
         0.35,
@@ -325,11 +312,9 @@ class CostModel:
         source="CPU of a poll where many threads poll on a core, relative to one thread alone, whose core "
         "sleeps; parkNanos(1) of Java 17 by 1, 2, 4, 8 and 16 threads on a core: 5.9, 4.0, 3.3, 2.8, 2.8 us",
     )
-    receive_batch: float = constant(
-        8.0, (1, 100), "topology.receiver.buffer.size, Storm 0.8-0.9", unit="tuples"
-    )
+    receive_batch: float = constant(8.0, (1, 100), "topology.receiver.buffer.size, up to 0.9", unit="tuples")
     server_places: float = constant(
-        0.0, (0, 1000), "requests that an external server handles at once; 0 = no limit", unit="places"
+        0.0, (0, 1000), "requests a server handles at once; 0 = no limit", unit="places"
     )
     server_latency_us: float = constant(200.0, (50, 2000), "round trip to a server in the same LAN")
 
