@@ -18,7 +18,7 @@ import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
 from storm_lab.emulator.state.layout import Kernel
 from storm_lab.model import (
@@ -41,6 +42,7 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.version import V0_8_2
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.tuplelog.buffer import Recorder
 from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
@@ -206,10 +208,10 @@ def start(
             for i in range(model.nodes * model.copies)
         )
     )
-    plans = [TopologyPlan(topology, trace, {"spout": source}) for topology in topologies]
-    plane = DataPlane(
-        cluster, V0_8_2, COST, plans, seed=model.seed, recorder=recorder, sample_every=sample_every
-    )
+    plans = tuple(TopologyPlan(topology, trace, {"spout": source}) for topology in topologies)
+    # The executors are placed by hand, and the caller decides how long to play.
+    spec = EmulationSpec(cluster, V0_8_2, plans, DefaultScheduler(), 1.0, model.seed, COST)
+    plane = DataPlane(replace(spec, sample_every=sample_every), recorder)
     for number, topology in enumerate(topologies):
         slots = executors_by_slot(model, topology, number * model.nodes)
         workers = {slot: plane.start_worker(slot, topology.id, group) for slot, group in slots.items()}

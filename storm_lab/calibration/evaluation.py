@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.identity.value import value_digest
 from storm_lab.machine.atomic_file import check_folder, write_atomic
 from storm_lab.machine.places import data_folder
@@ -28,6 +29,7 @@ from storm_lab.papers.rstorm.recording import RecordedRun, Recordings, load_reco
 from storm_lab.papers.rstorm.recordings import checked_placement, plan
 from storm_lab.papers.rstorm.testbed import VERSION, recorded_hosts
 from storm_lab.runs.digest import text_digest
+from storm_lab.schedulers.storm.default import DefaultScheduler
 
 RATIO_WEIGHT = 2.0
 SINK_WEIGHT = 1.0
@@ -138,15 +140,17 @@ def steady_rates(
     recorded = recordings.topology(run.topology)
     groups = checked_placement(run, recorded).workers()
     counts = _Counts()
-    plane = DataPlane(
+    spec = EmulationSpec(
         recorded_hosts(),
         VERSION,
-        replace(cost, warm_up_factor=1.0),
         (plan(recorded, recordings.line_lengths),),
-        seed=seed,
-        recorder=counts,
+        DefaultScheduler(),
+        SETTLE_S + MEASURE_S,
+        seed,
+        replace(cost, warm_up_factor=1.0),
         sample_every=1 << 40,
     )
+    plane = DataPlane(spec, counts)
     workers = {slot: plane.start_worker(slot, run.topology, executors) for slot, executors in groups.items()}
     view = {executor: workers[slot] for slot, executors in groups.items() for executor in executors}
     for worker in workers.values():

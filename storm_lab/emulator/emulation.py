@@ -61,7 +61,7 @@ class Emulation:
         A limit that ends the run early is reported in the outcome, not raised.
         """
         spec = self.spec
-        plane = Plane() if spec.control_only else self._data_plane(recorder)
+        plane = Plane() if spec.control_only else DataPlane(spec, recorder)
         control = self._build_control_plane(plane)
         end_ns = ns(spec.duration_s)
         if on_progress is not None:
@@ -85,22 +85,6 @@ class Emulation:
             decisions=tuple(control.log.entries),
             stays=sorted(plane.stays, key=lambda stay: (stay.start_ns, stay.worker, stay.executor)),
             final=control.nimbus.present,
-        )
-
-    def _data_plane(self, recorder: Recorder | None) -> DataPlane:
-        spec = self.spec
-        return DataPlane(
-            spec.cluster,
-            spec.version,
-            spec.cost,
-            spec.topologies,
-            seed=spec.seed,
-            recorder=recorder,
-            count_window_s=spec.count_window_s,
-            sample_every=spec.sample_every,
-            bundle=spec.bundle,
-            unreached=spec.unreached,
-            settings=spec.settings,
         )
 
     def _build_control_plane(self, plane: Plane) -> ControlPlane:

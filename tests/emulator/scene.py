@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import (
     Cluster,
     Component,
@@ -26,6 +27,7 @@ from storm_lab.model import (
 )
 from storm_lab.model.settings import DISRUPTOR_BATCH
 from storm_lab.model.version import V0_8_2, V1_0_0, V2_0_0
+from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.workload_trace import EMISSION, RECORD, WorkloadTrace
 
 SECOND = 1_000_000_000
@@ -174,6 +176,22 @@ class Scene:
             self.plane.activate(worker, True)
 
 
+def plane_of(
+    cluster: Cluster,
+    plans: Sequence[TopologyPlan],
+    tape: Tape | None = None,
+    *,
+    version: StormVersion = V0_8_2,
+    cost: CostModel = PLAIN,
+    max_messages: int = 20_000_000,
+    **options: Any,
+) -> DataPlane:
+    """A data plane for these topologies, without workers; ``options`` are fields of `EmulationSpec`."""
+    given = {"seed": 1, **options}
+    spec = EmulationSpec(cluster, version, tuple(plans), DefaultScheduler(), 1.0, cost=cost, **given)
+    return DataPlane(spec, tape, max_messages=max_messages)
+
+
 def start(
     topology: Topology,
     trace: WorkloadTrace,
@@ -182,12 +200,12 @@ def start(
     place: Callable[[Executor], Slot],
     *,
     version: StormVersion = V0_8_2,
-    cost: CostModel | None = None,
     ideal: bool = False,
-    seed: int = 1,
     **options: Any,
 ) -> Scene:
     """Start every executor in the slot that ``place`` returns; ``ideal`` removes every overhead.
+
+    ``options`` are those of `plane_of`.
 
     In 1.x tuples are handed over one by one, unless the topology's settings give a batch size: waits for
     flush ticks would hide the effects that most scenes are about.
@@ -196,7 +214,7 @@ def start(
     if V1_0_0 <= version < V2_0_0:
         topology = replace(topology, settings={DISRUPTOR_BATCH: 1, **topology.settings})
     plan = TopologyPlan(topology, trace, {"spout": source})
-    plane = DataPlane(cluster, version, cost or PLAIN, [plan], seed=seed, recorder=tape, **options)
+    plane = plane_of(cluster, [plan], tape, version=version, **options)
     if ideal:
         take_overheads_away(plane)
     groups: dict[Slot, list[Executor]] = {}

@@ -11,23 +11,22 @@ import pytest
 from numpy.typing import NDArray
 
 from storm_lab.emulator.bundle import LARGEST, Bundle
-from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS
-from storm_lab.model.version import V0_8_2, V1_0_6
+from storm_lab.model.version import V1_0_6
 from tests.emulator.scene import (
     MS,
     PLAIN,
     SECOND,
     US,
     Scene,
-    Tape,
     chain,
     chain_trace,
     constant_work,
     nodes,
+    plane_of,
     poisson,
     start,
     together,
@@ -198,7 +197,7 @@ def test_bundles_of_a_topology_that_is_submitted_later_begin_with_it() -> None:
     plan = TopologyPlan(
         chain([1, 1]), chain_trace([constant_work(10 * US)]), {"spout": source}, submit_s=20.0
     )
-    plane = DataPlane(nodes(1), V0_8_2, PLAIN, [plan], seed=1, recorder=Tape(), bundle=Bundle(10))
+    plane = plane_of(nodes(1), [plan], bundle=Bundle(10))
     assert plane.kernel.source["origin"].tolist() == [20 * SECOND]
 
 

@@ -78,7 +78,7 @@ def storm(
         cluster,
         round_robin,
         version=version,
-        cost=replace(PLAIN, turn_us=1400.0) if crowded else None,
+        cost=replace(PLAIN, turn_us=1400.0 if crowded else 0.0),
         seed=seed,
     )
     plane = scene.plane

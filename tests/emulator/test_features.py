@@ -18,6 +18,7 @@ from scene import (
     chain_trace,
     constant_work,
     nodes,
+    plane_of,
     rate,
     start,
     start_chain,
@@ -27,7 +28,6 @@ from scene import (
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import EmulationStoppedError
-from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
@@ -45,9 +45,6 @@ from storm_lab.model import (
 from storm_lab.model.version import V0_8_2, V0_9_7
 
 V0_9_2 = StormVersion((0, 9, 2))
-
-
-# type: ignore[arg-type]
 
 
 def counted(tape: Tape, component: str, what: str) -> int:
@@ -108,7 +105,7 @@ def test_two_topologies_share_a_node_and_its_cores() -> None:
         for name in ("one", "two")
     ]
     tape = Tape()
-    plane = DataPlane(nodes(1, cores=1), V0_8_2, PLAIN, plans, seed=1, recorder=tape)
+    plane = plane_of(nodes(1, cores=1), plans, tape)
     take_overheads_away(plane)
     plane.kernel.cost["poll"] = 1 * MS
     for port, plan in enumerate(plans):
@@ -372,7 +369,7 @@ def test_a_trace_with_negative_work_or_for_another_topology_is_refused() -> None
 def test_a_spout_without_a_source_and_a_constant_out_of_range_are_refused() -> None:
     plan = TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {})
     with pytest.raises(UserError, match="has no source"):
-        DataPlane(nodes(1), V0_8_2, CostModel(), [plan], seed=1)
+        plane_of(nodes(1), [plan])
     with pytest.raises(UserError, match="wake_us"):
         CostModel(wake_us=1e6)
 
@@ -412,7 +409,7 @@ def test_a_slow_card_does_not_keep_an_uplink_from_other_nodes() -> None:
     ]
     tape = Tape()
     cost = CostModel(warm_up_factor=1.0, uplink_mbps=1000.0)
-    plane = DataPlane(cluster, V0_9_7, cost, plans, seed=1, recorder=tape)
+    plane = plane_of(cluster, plans, tape, version=V0_9_7, cost=cost)
     for place, topology in enumerate(topologies):
         groups = {
             e: Slot(f"node{place if e.component == 'spout' else place + 2}", 6700)

@@ -10,25 +10,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.setup.offset_log import OffsetLog
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
 from storm_lab.model import Slot
-from storm_lab.model.version import V0_8_2
 from tests.emulator.scene import (
     MS,
-    PLAIN,
     SECOND,
     US,
     Scene,
-    Tape,
     apart,
     chain,
     chain_trace,
     constant_work,
     nodes,
+    plane_of,
     start,
     together,
 )
@@ -349,7 +346,7 @@ def _fast_source(begun_at: int, taken: int) -> Scene:
 def test_a_rate_that_is_set_before_the_submission_holds_from_the_submission_on() -> None:
     trace = chain_trace([constant_work(10 * US)])
     plan = TopologyPlan(chain([1, 1]), trace, {"spout": replace(POPPED, anchored=False)}, submit_s=30.0)
-    plane = DataPlane(nodes(1), V0_8_2, PLAIN, [plan], seed=1, recorder=Tape())
+    plane = plane_of(nodes(1), [plan])
     plane.run_until(SECOND)
     plane.set_load("t", "spout", 200.0)
     assert plane.kernel.source[0].origin == 30 * SECOND

@@ -6,10 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import chain, chain_trace, constant_work, nodes, rate
+from scene import chain, chain_trace, constant_work, nodes, plane_of, rate
 
-from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import LARGEST_TUPLE, LONGEST_CALL_NS, TopologyPlan, check_plan
 from storm_lab.errors import UserError
 from storm_lab.model import Component, Topology
@@ -21,7 +19,7 @@ from storm_lab.workloads.workload_trace import WorkloadTrace
 
 def play(trace: WorkloadTrace, topology: Topology | None = None) -> None:
     plan = TopologyPlan(topology or chain((1, 1)), trace, {"spout": rate(1.0, anchored=True)})
-    DataPlane(nodes(1), V1_0_6, CostModel(), [plan], seed=1)
+    plane_of(nodes(1), [plan], version=V1_0_6)
 
 
 def with_record(row: int, field: str, value: int) -> WorkloadTrace:

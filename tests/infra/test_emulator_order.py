@@ -13,8 +13,8 @@ EMULATOR = ROOT / "storm_lab" / "emulator"
 
 ORDER = (
     *("cost", "document", "unreached", "attempts", "source", "plane"),
-    *("state", "bundle", "kernel", "setup", "control"),
-    *("spec", "emulation"),
+    *("state", "bundle", "kernel", "control"),
+    *("spec", "setup", "emulation"),
 )
 """Files and folders of the emulator in reading order; CONTRIBUTING lists the folders in the same order."""
 

@@ -7,69 +7,44 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 import numpy as np
 
 from storm_lab.emulator.attempts import Attempts, BackOff
-from storm_lab.emulator.bundle import Bundle
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.kernel import acking, cpu, lifecycle, network, source_queue
 from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls, set_slowdown
 from storm_lab.emulator.plane import Loss, WindowSample
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
-from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
-from storm_lab.emulator.setup.tables import build
-from storm_lab.emulator.source import SourceKind, TopologyPlan
+from storm_lab.emulator.source import SourceKind
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import layout
 from storm_lab.emulator.state.names import NS_PER_S
-from storm_lab.emulator.unreached import Unreached
-from storm_lab.model import ACKER, Cluster, Executor, Node, Slot, StormVersion
-from storm_lab.model.settings import SettingValue
+from storm_lab.model import ACKER, Executor, Node, Slot
 from storm_lab.tuplelog.buffer import Recorder
 
 
 class DataPlane(KernelRunner):
     """Plays tuples through workers on a cluster, in virtual time.
 
-    ``max_messages`` bounds memory: if more tuples than that are queued at once, the run ends with
-    :class:`EmulationStoppedError`. The other arguments are those of `EmulationSpec`.
+    Of the specification it reads what concerns tuples. ``max_messages`` bounds memory: if more tuples than
+    that are queued at once, the run ends with :class:`EmulationStoppedError`.
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        version: StormVersion,
-        cost: CostModel,
-        plans: Sequence[TopologyPlan],
-        *,
-        seed: int,
-        recorder: Recorder | None = None,
-        count_window_s: float = 10.0,
-        sample_every: int = 1,
-        max_messages: int = 20_000_000,
-        bundle: Bundle | None = None,
-        unreached: Unreached | None = None,
-        settings: Mapping[str, SettingValue] = MappingProxyType({}),
+        self, spec: EmulationSpec, recorder: Recorder | None = None, *, max_messages: int = 20_000_000
     ) -> None:
-        self._bundle = bundle or Bundle()
-        self._bundle.check()
-        kernel, names = build(
-            cluster, version, cost, plans, seed, sample_every, self._bundle, unreached, settings
-        )
-        count_window_ns = round(count_window_s * NS_PER_S)
-        super().__init__(kernel, names, recorder, OffsetLogs(plans, names), max_messages, count_window_ns)
-        self._back_off = BackOff.of(version, settings)
+        super().__init__(spec, recorder, max_messages)
+        self._spec = spec
+        self._back_off = BackOff.of(spec.version, spec.settings)
         self._attempts: dict[tuple[int, int], Attempts] = {}
         """By link that is cut, from node to node: the attempts of its senders to connect again."""
-        self._seed = seed
-        self._cluster = cluster
-        self._cost = cost
-        self._plans = {plan.topology.id: plan for plan in plans}
-        self._queue_sizes = {p.topology.id: QueueSizes.of(version, p.topology.settings) for p in plans}
+        self._plans = {plan.topology.id: plan for plan in spec.topologies}
+        self._queue_sizes = {
+            name: QueueSizes.of(spec.version, plan.topology.settings) for name, plan in self._plans.items()
+        }
         self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._thread_count = 0
         self._readers: Counter[int] = Counter()
@@ -289,11 +264,11 @@ class DataPlane(KernelRunner):
     def set_link(self, node_a: str, node_b: str, *, cut: bool = False, extra_delay_ns: int = 0) -> None:
         """Cut or delay the link between two nodes in both directions; without either, restore it."""
         a, b = self._names.node_index[node_a], self._names.node_index[node_b]
-        extra_delay_ns = self._bundle.scaled_delay_ns(extra_delay_ns)
+        extra_delay_ns = self._spec.bundle.scaled_delay_ns(extra_delay_ns)
         for link in ((a, b), (b, a)):
             attempts = self._attempts.pop(link, None)
             if cut:
-                seed = f"{self._seed}/link/{link}/{self.now_ns}"
+                seed = f"{self._spec.seed}/link/{link}/{self.now_ns}"
                 attempts = self._attempts[link] = attempts or Attempts(self._back_off, self.now_ns, seed)
             network.set_link(
                 self._kernel, self._state(), *link, cut=cut, extra_delay_ns=extra_delay_ns, attempts=attempts
@@ -303,7 +278,7 @@ class DataPlane(KernelRunner):
         """Change the rate of a RATE source from now on; lines that have arrived stay queued."""
         key = (topology_id, spout)
         tasks = [len(reader.tasks) for reader in self._names.readers.get(key, ())] or [1]
-        rates = shares(round(rate_per_s / self._bundle.size * 1000), tasks)
+        rates = shares(round(rate_per_s / self._spec.bundle.size * 1000), tasks)
         begin = round(self._plans[topology_id].submit_s * NS_PER_S)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
             source_queue.set_rate(self._state(), source, rate, begin)
@@ -333,7 +308,7 @@ class DataPlane(KernelRunner):
         self._log.write_placements()
 
     def _update_slowdown(self, node_id: str) -> None:
-        slow = self._cost.slowdown(self._cluster.node(node_id), self._processes[node_id])
+        slow = self._spec.cost.slowdown(self._spec.cluster.node(node_id), self._processes[node_id])
         row = self._kernel.node[self._names.node_index[node_id]]
         self._set_slowdown(node_id, round(1024 * slow), row.fault_slowdown)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import FailurePolicy, TopologyPlan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
@@ -29,13 +29,14 @@ _GROUPINGS = {
 }
 
 
-def build_streams(arrays: Arrays, version: StormVersion, plans: Sequence[TopologyPlan], names: Names) -> None:
+def build_streams(arrays: Arrays, spec: EmulationSpec, names: Names) -> None:
     """Lay out each component's streams, their subscribers, and how these group tuples."""
+    version = spec.version
     streams: list[tuple[int, int]] = []
     subscriptions: list[tuple[int, int, int, int]] = []
     # By source component: the components that receive its tuples, and their groupings.
     targets: dict[int, list[tuple[int, int]]] = {}
-    for t, plan in enumerate(plans):
+    for t, plan in enumerate(spec.topologies):
         topology = plan.topology
         load_aware = version >= V1_0_0 and not flag_of(topology.settings, LOAD_AWARE_OFF)
         arrays["topology"][t].first_stream = len(streams)
@@ -99,13 +100,14 @@ def _joined(pieces: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
 
-def build_traces(arrays: Arrays, plans: Sequence[TopologyPlan], cost: CostModel) -> None:
+def build_traces(arrays: Arrays, spec: EmulationSpec) -> None:
     """Lay out the recorded work of every topology: records, emissions, and the servers they wait for."""
+    cost = spec.cost
     all_records, all_emissions = [], []
     record_base = emission_base = server_base = 0
     servers: list[str] = []
     built: dict[int, int] = {}
-    for t, plan in enumerate(plans):
+    for t, plan in enumerate(spec.topologies):
         trace = plan.trace
         earlier = built.get(id(trace))
         if earlier is not None and not trace.servers:

@@ -14,10 +14,12 @@ from storm_lab.emulator.kernel.main_loop import run
 from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
+from storm_lab.emulator.setup.tables import build
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import get_ready
 from storm_lab.emulator.state.layout import Kernel, grow_messages, grow_roots
-from storm_lab.emulator.state.names import NS_PER_S, Names
+from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.tuplelog.buffer import Recorder
 
 LOAD_REPORT_NS = 5 * NS_PER_S
@@ -29,26 +31,18 @@ _BEFORE_START = -1
 class KernelRunner(Plane):
     """Runs the kernel and its logs from one instant to a later one."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        names: Names,
-        recorder: Recorder | None,
-        offsets: OffsetLogs,
-        max_messages: int,
-        count_window_ns: int,
-    ) -> None:
+    def __init__(self, spec: EmulationSpec, recorder: Recorder | None, max_messages: int) -> None:
         super().__init__()
+        kernel, self._names = build(spec)
         self._max_messages = max_messages
         self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
         self._now = self._kernel.s["now"]
         self._handle_kernel: Kernel | None = None
         get_ready(self._state())
-        self._names = names
-        self._log = Logbook(names, recorder, self.slots, self.stays)
-        self._offsets = offsets
-        self._next_count = self._count_window_ns = count_window_ns
+        self._log = Logbook(self._names, recorder, self.slots, self.stays)
+        self._offsets = OffsetLogs(spec.topologies, self._names)
+        self._next_count = self._count_window_ns = round(spec.count_window_s * NS_PER_S)
         # From 1.0 on workers report the loads of their queues to each other.
         self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None

@@ -6,25 +6,22 @@ sources, nodes and channels. Workers, executors and threads are added when the c
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
-from storm_lab.emulator.bundle import Bundle
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import MOST_LINKS
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.costs import cost_row, lognormal
 from storm_lab.emulator.setup.queue_sizes import set_batches
-from storm_lab.emulator.source import TopologyPlan, check_plan
+from storm_lab.emulator.source import check_plan
+from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.layout import Arrays, Kernel, records
 from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
-from storm_lab.emulator.unreached import Unreached, unreached_of
+from storm_lab.emulator.unreached import unreached_of
 from storm_lab.errors import UserError
-from storm_lab.model import ACKER, Cluster, Executor, StormVersion, acker_count, executors_of
+from storm_lab.model import ACKER, Executor, acker_count, executors_of
 from storm_lab.model import settings as keys
-from storm_lab.model.settings import SettingValue, flag_of, number_of
+from storm_lab.model.settings import flag_of, number_of
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
 # Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
@@ -39,36 +36,28 @@ LINK_CHECK_NS = 100_000_000
 """The shortest wait between attempts to connect: a link cannot be back earlier."""
 
 
-def build(
-    cluster: Cluster,
-    version: StormVersion,
-    cost: CostModel,
-    plans: Sequence[TopologyPlan],
-    seed: int,
-    sample_every: int,
-    bundle: Bundle,
-    unreached: Unreached | None,
-    settings: Mapping[str, SettingValue],
-) -> tuple[Kernel, Names]:
+def build(spec: EmulationSpec) -> tuple[Kernel, Names]:
     """Lay out the arrays for one run; the `UserError` of a plan that cannot be played says why."""
-    for plan in plans:
+    spec.bundle.check()
+    for plan in spec.topologies:
         check_plan(plan)
-    names = _build_names(cluster, version, plans)
+    names = _build_names(spec)
+    cost, version = spec.cost, spec.version
     arrays: Arrays = {
         "s": records("s", 1),
-        "cost": cost_row(cost, version, settings),
+        "cost": cost_row(cost, version, spec.settings),
         "spread": lognormal(cost.service_cv),
         **{name: records(name, 64) for name in ("worker", "executor", "thread")},
         **{name: records(name, 0) for name in ("message", "batch", "root")},
         **{name: records(name, 1 << 15) for name in ("root_row", "execution_row")},
     }
-    _build_nodes(arrays, cluster, version, cost)
-    _build_components(arrays, version, plans, names, seed, cost)
-    flow.build_streams(arrays, version, plans, names)
-    flow.build_traces(arrays, plans, cost)
-    flow.build_sources(arrays, plans, names)
-    flow.build_pairs(arrays, plans, names)
-    nodes, channels = len(cluster.nodes), len(arrays["channel"])
+    _build_nodes(arrays, spec)
+    _build_components(arrays, spec, names)
+    flow.build_streams(arrays, spec, names)
+    flow.build_traces(arrays, spec)
+    flow.build_sources(arrays, spec.topologies, names)
+    flow.build_pairs(arrays, spec.topologies, names)
+    nodes, channels = len(spec.cluster.nodes), len(arrays["channel"])
     threads, sources = len(arrays["thread"]), len(arrays["source"])
     timers = 2 * nodes + channels + sources
     arrays["route"] = np.full(len(arrays["task"]), -1, np.int32)
@@ -82,12 +71,12 @@ def build(
     kernel = Kernel(**arrays)
     s = kernel.s[0]
     s.nodes = nodes
-    s.machine_capacity = round(1024 * (cluster.shared_cores or 0.0))
+    s.machine_capacity = round(1024 * (spec.cluster.shared_cores or 0.0))
     s.machine_cores = (s.machine_capacity + 1023) // 1024
     s.channels = channels
     s.timers = timers
     s.idle_width = kernel.idle.shape[1]
-    s.first_link_channel = nodes * (len(cluster.racks) + 1)
+    s.first_link_channel = nodes * (len(spec.cluster.racks) + 1)
     s.first_card_channel = s.first_link_channel + SPARE_CHANNELS
     s.first_uplink_channel = s.first_card_channel + nodes
     s.task_pairs = len(kernel.traffic) // len(kinds.LOCALITY_NAMES)
@@ -97,48 +86,48 @@ def build(
     s.max_execution_rows = len(kernel.execution_row)
     s.horizon = kinds.NEVER
     s.free_message = s.free_root = -1
-    s.sample_every = sample_every
-    s.cost_seed = np.uint64((seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
-    _limit_connections(kernel, version, settings)
+    s.sample_every = spec.sample_every
+    s.cost_seed = np.uint64((spec.seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
+    _limit_connections(kernel, spec)
     s.link_check = LINK_CHECK_NS
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
     s.heap_cost = round(65536 * cost.full_heap_cost)
     s.full_heap = int(1024 * cost.silent_heap_share)
-    s.unreached = unreached_of(version) if unreached is None else unreached
+    s.unreached = unreached_of(version) if spec.unreached is None else spec.unreached
     s.lists = int(version < V1_0_0)
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
-    s.bolt_margin = flow.max_copies(kernel, plans) + 4
-    bundle.apply(kernel)
+    s.bolt_margin = flow.max_copies(kernel, spec.topologies) + 4
+    spec.bundle.apply(kernel)
     return kernel, names
 
 
-def _limit_connections(kernel: Kernel, version: StormVersion, settings: Mapping[str, SettingValue]) -> None:
+def _limit_connections(kernel: Kernel, spec: EmulationSpec) -> None:
     """Set how many bytes may wait on a connection of 2.x before its sender stops."""
     s, cost = kernel.s[0], kernel.cost[0]
-    high = round(number_of(settings, keys.NETTY_HIGH, HIGH_WATERMARK))
-    low = round(number_of(settings, keys.NETTY_LOW, LOW_WATERMARK))
+    high = round(number_of(spec.settings, keys.NETTY_HIGH, HIGH_WATERMARK))
+    low = round(number_of(spec.settings, keys.NETTY_LOW, LOW_WATERMARK))
     if low > high:
         remedy = f"give at most {high}, or set {keys.NETTY_HIGH} as well"
         message = "the low watermark must not be above the high one"
         raise UserError(message, field=keys.NETTY_LOW, value=low, remedy=remedy)
-    sockets = 2 * round(number_of(settings, keys.NETTY_BUFFER, SOCKET_BUFFER))
-    cost.high_watermark = high if version >= V2_0_0 else 0
+    sockets = 2 * round(number_of(spec.settings, keys.NETTY_BUFFER, SOCKET_BUFFER))
+    cost.high_watermark = high if spec.version >= V2_0_0 else 0
     cost.low_watermark = low
     s.unread_high, s.unread_low = high + sockets, low + sockets
 
 
-def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[TopologyPlan]) -> Names:
-    nodes = tuple(node.id for node in cluster.nodes)
-    executors = {plan.topology.id: executors_of(plan.topology, version) for plan in plans}
+def _build_names(spec: EmulationSpec) -> Names:
+    nodes = tuple(node.id for node in spec.cluster.nodes)
+    executors = {plan.topology.id: executors_of(plan.topology, spec.version) for plan in spec.topologies}
     component_index: dict[tuple[str, str], int] = {}
     first_task: dict[tuple[str, str], int] = {}
     source_index: dict[tuple[str, str], int] = {}
     readers: dict[tuple[str, str], tuple[Executor, ...]] = {}
     task = sources = 0
-    for plan in plans:
+    for plan in spec.topologies:
         topology = plan.topology
         for component in (*(c.id for c in topology.components), ACKER):
             key = (topology.id, component)
@@ -164,7 +153,8 @@ def _build_names(cluster: Cluster, version: StormVersion, plans: Sequence[Topolo
     )
 
 
-def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: CostModel) -> None:
+def _build_nodes(arrays: Arrays, spec: EmulationSpec) -> None:
+    cluster, cost = spec.cluster, spec.cost
     racks = {rack: i for i, rack in enumerate(cluster.racks)}
     n, r = len(cluster.nodes), len(racks)
     nodes = arrays["node"] = records("node", n)
@@ -186,7 +176,7 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         p.slowdown = round(1024 * cost.slowdown(node, 0))
         p.fault_slowdown = p.poll_cost_part = 1024
         p.system_factor = round(65536 / node.work_per_clock)
-        p.storm_factor = round(65536 * cost.version_factor(version) / node.work_per_clock)
+        p.storm_factor = round(65536 * cost.version_factor(spec.version) / node.work_per_clock)
         p.wake_head = p.wake_tail = p.run_queue_head = -1
         if node.cpu_quota is not None:
             p.quota_period = round(node.quota_period_ms * 1e6)
@@ -203,14 +193,8 @@ def _build_nodes(arrays: Arrays, cluster: Cluster, version: StormVersion, cost: 
         channels[first_card + i].node = i
 
 
-def _build_components(
-    arrays: Arrays,
-    version: StormVersion,
-    plans: Sequence[TopologyPlan],
-    names: Names,
-    seed: int,
-    cost: CostModel,
-) -> None:
+def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None:
+    plans = spec.topologies
     components = arrays["component"] = records("component", len(names.component_index))
     topologies = arrays["topology"] = records("topology", len(plans))
     tasks = sum(len(e.tasks) for group in names.executors.values() for e in group)
@@ -219,13 +203,13 @@ def _build_components(
         topology = plan.topology
         row = topologies[t]
         row.acker_component = names.component_index[topology.id, ACKER]
-        row.ackers = acker_count(topology, version)
+        row.ackers = acker_count(topology, spec.version)
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
         row.back_pressure = int(flag_of(topology.settings, keys.BACK_PRESSURE))
         row.debug = int(flag_of(topology.settings, keys.DEBUG))
-        row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, cost.receive_batch))
+        row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, spec.cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
-        set_batches(row, topology, version, cost)
+        set_batches(row, topology, spec.version, spec.cost)
     for (topology_id, component_id), index in names.component_index.items():
         t = names.topologies.index(topology_id)
         topology = plans[t].topology
@@ -245,9 +229,8 @@ def _build_components(
         for local, number in enumerate(numbers):
             row = table[c.first_task + local]
             # Each task has a random stream of its own, so its draws do not depend on other tasks.
-            row.rng = np.uint64(
-                (seed * 0x9E3779B97F4A7C15 + (t << 40) + number * 0xD1342543DE82EF95) & 0xFFFFFFFFFFFFFFFF
-            )
+            seed = spec.seed * 0x9E3779B97F4A7C15 + (t << 40) + number * 0xD1342543DE82EF95
+            row.rng = np.uint64(seed & 0xFFFFFFFFFFFFFFFF)
             row.component = index
             row.id = number
             row.local = local

@@ -11,7 +11,6 @@ from storm_lab.emulator.control.migration.nstorm import NStorm
 from storm_lab.emulator.control.supervisor import Phases
 from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
-from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.spec import EmulationSpec
@@ -50,15 +49,17 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
     """
     declared = trees.topology((2, 2, 2), workers=2, ackers=1)
     old, new = (node.id for node in SERVERS.nodes)
-    cost = CostModel()
-    data = DataPlane(SERVERS, V0_9_7, cost, [trees.plan(declared, V0_9_7, _RATE)], seed=1)
+    end_s = _WARM_S + scheduled_s + 3 * SYNC_S
+    plan = trees.plan(declared, V0_9_7, _RATE)
+    spec = EmulationSpec(SERVERS, V0_9_7, (plan,), DefaultScheduler(), end_s, seed=1)
+    data = DataPlane(spec)
     control = ControlPlane(
         SERVERS,
         V0_9_7,
         data,
-        DefaultScheduler(),
+        spec.scheduler,
         NStorm(poll_s=BRIEF_POLL_S),
-        cost=cost,
+        cost=spec.cost,
         times=ControlTimes(),
         timers=_TIMERS,
         zookeeper=ZooKeeperPlan(),
@@ -68,7 +69,7 @@ def absence_s(old_phase_s: float, new_phase_s: float, scheduled_s: float) -> flo
     control.nimbus.submit(declared)
     control.clock.run_until(ns(_WARM_S))
     moved = _move(control, old, new, _WARM_S + scheduled_s)
-    control.clock.run_until(ns(_WARM_S + scheduled_s + 3 * SYNC_S))
+    control.clock.run_until(ns(end_s))
     control.finish()
     stays = [stay for stay in data.stays if stay.executor == moved]
     if stays[-1].slot.node != new:
