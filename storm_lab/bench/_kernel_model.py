@@ -28,8 +28,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.dataplane import DataPlane
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.kinds import ACKER_BOLT, BOLT, MAIN, SPOUT, THREAD_NAMES
-from storm_lab.emulator.state.layout import Kernel
 from storm_lab.model import (
     ACKER,
     Cluster,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.errors import UserError
 from storm_lab.model.checks import check_whole
 

@@ -18,8 +18,9 @@ from storm_lab.emulator.kernel import (
     source_queue,
 )
 from storm_lab.emulator.state import kinds, rows
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.jit import entry, jit
-from storm_lab.emulator.state.layout import Kernel, State
+from storm_lab.emulator.state.layout import State
 
 THREADS_PER_WORKER = 4 + bursts.COMPILERS
 THREADS_PER_EXECUTOR = 2
@@ -192,11 +193,11 @@ def close_worker(k: State, worker: int) -> tuple[int, int, int, int]:
     return receiving, 0, 0, transferring
 
 
-def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[Kernel, int, int]:
+def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[int, int]:
     """Append a topology's routing table: the executors that serve its tasks, as workers believe.
 
-    ``executors`` are their numbers, and ``end`` is the end of the tables so far. Returns the kernel, the
-    place where task 0 would be in the table, and the new end.
+    ``executors`` are their numbers, and ``end`` is the end of the tables so far. Returns the place
+    where task 0 would be in the table, and the new end.
     """
     serving = np.asarray(executors)
     topology = k.executor["topology"][serving[0]]
@@ -205,11 +206,11 @@ def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[Kernel, in
     if end + tasks > len(k.route):
         grown = np.full(max(2 * len(k.route), end + tasks), -1, np.int32)
         grown[: len(k.route)] = k.route
-        k = k.replace(route=grown)
+        k.replace(route=grown)
     counts = k.executor["tasks"][serving]
     starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
     k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)
-    return k, end - first, end + tasks
+    return end - first, end + tasks
 
 
 @entry

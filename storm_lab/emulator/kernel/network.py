@@ -8,8 +8,9 @@ from __future__ import annotations
 from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.layout import Kernel, State
+from storm_lab.emulator.state.layout import State
 
 
 @inline
@@ -152,9 +153,7 @@ def put_on_channel(k: State, channel_index: int, m: int) -> None:
     channel.tail = m
 
 
-def set_link(
-    k: Kernel, state: State, a: int, b: int, *, cut: bool, extra_delay_ns: int, attempts: Attempts | None
-) -> None:
+def set_link(k: Kernel, a: int, b: int, *, cut: bool, extra_delay_ns: int, attempts: Attempts | None) -> None:
     """Give the link from node ``a`` to ``b`` a channel of its own; `RuntimeError` if none is spare.
 
     ``attempts`` are those of the senders to connect again, if the link is or was cut.
@@ -179,4 +178,4 @@ def set_link(
         channel.cut, channel.gives_up_at = 1, kinds.NEVER if give_up_ns is None else give_up_ns
     elif channel.cut and not cut:
         up_at = attempts.due_ns(int(k.s[0].now))
-        end_cut(state, a, index, -1 if up_at is None else up_at)
+        end_cut(k.state, a, index, -1 if up_at is None else up_at)

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 from storm_lab.emulator.kernel import events, queues
 from storm_lab.emulator.state import kinds, rows
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.jit import entry, inline, jit
-from storm_lab.emulator.state.layout import Kernel, State
+from storm_lab.emulator.state.layout import State
 
 # An entry in the table of idle spouts: the phase of its turns in the period, then its executor.
 _EXECUTOR_BITS = 20
@@ -258,7 +259,7 @@ def _drop_returned(k: State, source: int) -> None:
     row.head = row.tail = -1
 
 
-def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> None:
+def rewind(k: Kernel, source: int, acked: Mapping[int, int]) -> None:
     """Let the reader of a log begin again; ``source`` is the number of the log's partition.
 
     Lines of ``acked`` (a mapping to the attempt at which they were acked) are to be emitted once more. They
@@ -269,6 +270,6 @@ def rewind(k: Kernel, state: State, source: int, acked: Mapping[int, int]) -> No
     while m >= 0:
         waiting[int(k.message[m].number)] = int(k.message[m].record)
         m = int(k.message[m].next)
-    _drop_returned(state, source)
+    _drop_returned(k.state, source)
     for line in sorted(waiting):
-        return_now(state, source, line, waiting[line])
+        return_now(k.state, source, line, waiting[line])

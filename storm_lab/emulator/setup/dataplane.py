@@ -20,7 +20,6 @@ from storm_lab.emulator.setup.kernel_runner import KernelRunner
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.emulator.state import layout
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model import ACKER, Executor, Node, Slot
 from storm_lab.tuplelog.buffer import Recorder
@@ -52,17 +51,17 @@ class DataPlane(KernelRunner):
         self._processes: Counter[str] = Counter()
         # Position of task 0 in each routing table, by its executors; the first table is empty.
         self._routes: dict[tuple[int, ...], int] = {(): 0}
-        self._route_end = len(self._kernel.route)
+        self._route_end = len(self.kernel.route)
         self._start_callers()
 
     def set_starting(self, node: Node, threads: int) -> None:
         """Set how many threads of starting JVMs want CPU on a node from now on."""
-        cpu.set_starting(self._state(), self._names.node_index[node.id], threads)
+        cpu.set_starting(self.kernel.state, self._names.node_index[node.id], threads)
         self._apply_changes()
 
     def cpu_time_ns(self, node: Node) -> int:
         """CPU that a thread of a starting JVM would have had on the node so far."""
-        return int(cpu.cpu_time(self._state(), self._names.node_index[node.id]))
+        return int(cpu.cpu_time(self.kernel.state, self._names.node_index[node.id]))
 
     def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
         """Start a worker process that is ready at once; returns its number.
@@ -72,7 +71,7 @@ class DataPlane(KernelRunner):
         self._reserve(1, executors, slot.node)
         worker = len(self.slots)
         lifecycle.open_worker(
-            self._state(),
+            self.kernel.state,
             worker,
             self._names.node_index[slot.node],
             self._names.topologies.index(topology_id),
@@ -95,27 +94,27 @@ class DataPlane(KernelRunner):
         self._apply_changes()
 
     def _reserve(self, workers: int, executors: Sequence[Executor], node: str) -> None:
-        k = layout.grow_records(self._kernel, "worker", len(self.slots) + workers)
-        k = layout.grow_records(k, "executor", len(self.stays) + len(executors))
+        k = self.kernel
+        k.grow("worker", len(self.slots) + workers)
+        k.grow("executor", len(self.stays) + len(executors))
         new = workers * lifecycle.THREADS_PER_WORKER + len(executors) * lifecycle.THREADS_PER_EXECUTOR
-        k = layout.grow_threads(k, self._thread_count + new)
+        k.grow_threads(self._thread_count + new)
         self._node_threads[node] += new
-        k = layout.grow_bursts(k, self._node_threads[node])
+        k.grow_bursts(self._node_threads[node])
         for executor in executors:
             source = self._names.source_of(executor)
             if source >= 0:
                 self._readers[source] += 1
-                k = layout.grow_idle(k, self._readers[source])
-        self._kernel = k
+                k.grow_idle(self._readers[source])
         # For ticks.
         self._reserve_messages(2 * sum(len(e.tasks) for e in executors) + 64)
 
     def _open_executor(self, worker: int, executor: Executor) -> None:
         names = self._names
         key = (executor.topology, executor.component)
-        first = names.first_task[key] + executor.start - int(self._kernel.task[names.first_task[key]].id)
+        first = names.first_task[key] + executor.start - int(self.kernel.task[names.first_task[key]].id)
         lifecycle.open_executor(
-            self._state(),
+            self.kernel.state,
             len(self.stays),
             worker,
             names.component_index[key],
@@ -133,7 +132,7 @@ class DataPlane(KernelRunner):
     def stop_worker(self, worker: int) -> Loss:
         """Kill a worker process now; returns what was lost with it."""
         losses = [self._close_executor(worker, executor) for executor in list(self._executors[worker])]
-        losses.append(Loss(*lifecycle.close_worker(self._state(), worker)))
+        losses.append(Loss(*lifecycle.close_worker(self.kernel.state, worker)))
         slot = self.slots[worker]
         self._node_threads[slot.node] -= lifecycle.THREADS_PER_WORKER
         self._processes[slot.node] -= 1
@@ -153,14 +152,14 @@ class DataPlane(KernelRunner):
         self._end_stay(worker, executor)
         self._last_view = None
         self._reserve_messages(4 * acking.MAX_LOST_ROOTS)
-        source_queue.return_taken_line(self._state(), index)
+        source_queue.return_taken_line(self.kernel.state, index)
         lost = 1
         while lost:
             self._write_rows()
             self._reserve_messages(4 * acking.MAX_LOST_ROOTS)
-            lost = acking.lose_pending(self._state(), index)
+            lost = acking.lose_pending(self.kernel.state, index)
         self._write_rows()
-        loss = Loss(*lifecycle.close_executor(self._state(), index))
+        loss = Loss(*lifecycle.close_executor(self.kernel.state, index))
         self._node_threads[self.slots[worker].node] -= lifecycle.THREADS_PER_EXECUTOR
         self._release_source(executor)
         return loss
@@ -175,19 +174,19 @@ class DataPlane(KernelRunner):
             acked = self._offsets.forget(source)
             if acked is not None:
                 self._reserve_messages(2 * len(acked) + 64)
-                source_queue.rewind(self._kernel, self._state(), source, acked)
+                source_queue.rewind(self.kernel, source, acked)
 
     def connect(self, worker: int, view: Mapping[Executor, int], *, connecting: bool = False) -> int:
         """Set where executors run, as ``worker`` sees it; returns how many waiting tuples this releases."""
         numbers, hosts = self._resolve_view(view)
         if numbers not in self._routes:
-            self._kernel, self._routes[numbers], self._route_end = lifecycle.add_route(
-                self._kernel, self._route_end, numbers
+            self._routes[numbers], self._route_end = lifecycle.add_route(
+                self.kernel, self._route_end, numbers
             )
-        self._kernel.worker[worker].route = self._routes[numbers]
-        self._kernel.worker[worker].connections = len(self._receivers(worker, hosts) - {worker})
-        self._kernel.worker[worker].connecting = connecting
-        delivered = int(lifecycle.deliver_parked(self._state(), worker))
+        w = self.kernel.worker[worker]
+        w.route, w.connecting = self._routes[numbers], connecting
+        w.connections = len(self._receivers(worker, hosts) - {worker})
+        delivered = int(lifecycle.deliver_parked(self.kernel.state, worker))
         self._apply_changes()
         return delivered
 
@@ -206,7 +205,7 @@ class DataPlane(KernelRunner):
     def _receivers(self, worker: int, hosts: Mapping[str, set[int]]) -> set[int]:
         """Return the workers to which a worker has connections: those that run its executors' targets."""
         senders = {executor.component for executor in self._executors[worker]}
-        topology = self._plans[self._names.topologies[int(self._kernel.worker[worker].topology)]].topology
+        topology = self._plans[self._names.topologies[int(self.kernel.worker[worker].topology)]].topology
         wanted = {c.id for c in topology.components if any(s.source in senders for s in c.inputs)} | {ACKER}
         if ACKER in senders:
             wanted |= {spout.id for spout in topology.spouts}
@@ -214,50 +213,50 @@ class DataPlane(KernelRunner):
 
     def dropped(self, worker: int) -> int:
         """Tuples that the worker has dropped so far because it could not reach their receivers."""
-        return int(self._kernel.worker[worker].dropped)
+        return int(self.kernel.worker[worker].dropped)
 
     def has_parked(self, worker: int) -> bool:
         """Whether tuples wait in the worker for receivers that it does not reach."""
-        return int(self._kernel.worker[worker].parked_head) >= 0
+        return int(self.kernel.worker[worker].parked_head) >= 0
 
     def full_heaps(self) -> Mapping[int, int]:
         """Workers that only collect garbage because queued tuples fill their heaps, and since when."""
-        if self._kernel.s[0].full_heaps == 0:
+        if self.kernel.s[0].full_heaps == 0:
             return {}
-        since = self._kernel.worker["full_since"]
+        since = self.kernel.worker["full_since"]
         return {int(worker): int(since[worker]) for worker in np.flatnonzero(since)}
 
     def charge(self, worker: int, cpu_ns: int) -> None:
         """Charge a worker with CPU for management (a poll, a sync), besides its threads."""
-        add_backlog(self._state(), worker, cpu_ns)
+        add_backlog(self.kernel.state, worker, cpu_ns)
         self._apply_changes()
 
     def hold_sending(self, worker: int, duration_ns: int) -> None:
         """Keep a worker's transfer thread from sending for ``duration_ns`` from now on."""
-        held_until = self._kernel.worker["held_until"]
+        held_until = self.kernel.worker["held_until"]
         held_until[worker] = max(int(held_until[worker]), self.now_ns + duration_ns)
 
     def activate(self, worker: int, active: bool) -> None:
         """Switch the worker's spouts on or off: whether they call nextTuple."""
         for index in self._executors[worker].values():
-            source_queue.set_active(self._state(), index, int(active))
+            source_queue.set_active(self.kernel.state, index, int(active))
         self._apply_changes()
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:
         """Return the counters since the previous sample; write the traffic and CPU rows."""
         self._count_cpu()
-        return self._log.sample(self._kernel, with_traffic=with_traffic)
+        return self._log.sample(self.kernel, with_traffic=with_traffic)
 
     def _count_cpu(self) -> None:
         """Count the CPU that polls and starting JVMs have used so far."""
-        if self._kernel.cost[0].empty_turn > 0 or self._kernel.cost[0].room_poll > 0:
-            charge_all_polls(self._state(), self._thread_count)
-        for node in np.flatnonzero(self._kernel.node["starting"]):
-            cpu.cpu_time(self._state(), int(node))
+        if self.kernel.cost[0].empty_turn > 0 or self.kernel.cost[0].room_poll > 0:
+            charge_all_polls(self.kernel.state, self._thread_count)
+        for node in np.flatnonzero(self.kernel.node["starting"]):
+            cpu.cpu_time(self.kernel.state, int(node))
 
     def set_node_speed(self, node: str, factor: float) -> None:
         """Slow a node down (factor below 1) or back to normal (1)."""
-        row = self._kernel.node[self._names.node_index[node]]
+        row = self.kernel.node[self._names.node_index[node]]
         self._set_slowdown(node, row.slowdown, round(1024 / factor))
         self._apply_changes()
 
@@ -270,9 +269,7 @@ class DataPlane(KernelRunner):
             if cut:
                 seed = f"{self._spec.seed}/link/{link}/{self.now_ns}"
                 attempts = self._attempts[link] = attempts or Attempts(self._back_off, self.now_ns, seed)
-            network.set_link(
-                self._kernel, self._state(), *link, cut=cut, extra_delay_ns=extra_delay_ns, attempts=attempts
-            )
+            network.set_link(self.kernel, *link, cut=cut, extra_delay_ns=extra_delay_ns, attempts=attempts)
 
     def set_load(self, topology_id: str, spout: str, rate_per_s: float) -> None:
         """Change the rate of a RATE source from now on; lines that have arrived stay queued."""
@@ -281,16 +278,16 @@ class DataPlane(KernelRunner):
         rates = shares(round(rate_per_s / self._spec.bundle.size * 1000), tasks)
         begin = round(self._plans[topology_id].submit_s * NS_PER_S)
         for source, rate in enumerate(rates, start=self._names.source_index[key]):
-            source_queue.set_rate(self._state(), source, rate, begin)
+            source_queue.set_rate(self.kernel.state, source, rate, begin)
         self._apply_changes()
 
     def set_max_pending(self, topology_id: str, limit: int | None) -> None:
         """Change max spout pending, per spout task; None means no limit."""
-        self._kernel.topology[self._names.topologies.index(topology_id)].max_pending = limit or 0
+        self.kernel.topology[self._names.topologies.index(topology_id)].max_pending = limit or 0
 
     def acked_roots(self, topology_id: str) -> int:
         """Root tuples of a topology acked since the start of the run."""
-        return self._log.count_roots(self._kernel, topology_id, "acked")
+        return self._log.count_roots(self.kernel, topology_id, "acked")
 
     def committed_lines(self, topology_id: str) -> int:
         """Lines of a topology's logs that are final; `UserError` if none of its spouts reads a log."""
@@ -298,7 +295,7 @@ class DataPlane(KernelRunner):
 
     def finish(self) -> None:
         """Write the rows still in the buffers and the roots still in flight."""
-        k = self._kernel
+        k = self.kernel
         if self.now_ns > self._next_count - self._count_window_ns:
             self._log.write_counts(k, self._next_count - self._count_window_ns, self.now_ns)
         self._write_rows()
@@ -309,12 +306,12 @@ class DataPlane(KernelRunner):
 
     def _update_slowdown(self, node_id: str) -> None:
         slow = self._spec.cost.slowdown(self._spec.cluster.node(node_id), self._processes[node_id])
-        row = self._kernel.node[self._names.node_index[node_id]]
+        row = self.kernel.node[self._names.node_index[node_id]]
         self._set_slowdown(node_id, round(1024 * slow), row.fault_slowdown)
 
     def _set_slowdown(self, node_id: str, slowdown: int, fault_slowdown: int) -> None:
         index = self._names.node_index[node_id]
-        set_slowdown(self._state(), index, slowdown, fault_slowdown, self._thread_count)
+        set_slowdown(self.kernel.state, index, slowdown, fault_slowdown, self._thread_count)
 
     def _start_callers(self) -> None:
         """Make the first calls of closed loops' callers."""
@@ -323,4 +320,4 @@ class DataPlane(KernelRunner):
             if source.kind is SourceKind.CLOSED_LOOP:
                 self._reserve_messages(2 * source.calls)
                 for _ in range(source.calls):
-                    source_queue.return_now(self._state(), index, -1, 0)
+                    source_queue.return_now(self.kernel.state, index, -1, 0)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from storm_lab.emulator.source import FailurePolicy, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds
-from storm_lab.emulator.state.layout import Arrays, Kernel, records, with_attributes
+from storm_lab.emulator.state.arrays import Kernel
+from storm_lab.emulator.state.layout import Arrays, records, with_attributes
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
 from storm_lab.model import ACKER, Grouping, StormVersion
 from storm_lab.model.settings import LOAD_AWARE_OFF, SPOUT_SLEEP_2_MS, SPOUT_SLEEP_MS, flag_of, number_of

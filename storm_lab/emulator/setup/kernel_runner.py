@@ -7,7 +7,6 @@ when this happens does not affect the result.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
@@ -16,9 +15,9 @@ from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
 from storm_lab.emulator.setup.tables import build
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.emulator.state import kinds, rows
+from storm_lab.emulator.state import kinds
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.jit import get_ready
-from storm_lab.emulator.state.layout import Kernel, grow_messages, grow_roots
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.tuplelog.buffer import Recorder
 
@@ -33,26 +32,20 @@ class KernelRunner(Plane):
 
     def __init__(self, spec: EmulationSpec, recorder: Recorder | None, max_messages: int) -> None:
         super().__init__()
-        kernel, self._names = build(spec)
+        self.kernel, self._names = build(spec)
+        """The arrays; public for tests and benchmarks."""
+        self.kernel.grow_messages(1 << 12)
+        self.kernel.grow_roots(1 << 12)
         self._max_messages = max_messages
-        self._kernel = grow_roots(grow_messages(kernel, 1 << 12), 1 << 12)
         # Read at every turn of the control plane. The row of scalars is never replaced.
-        self._now = self._kernel.s["now"]
-        self._handle_kernel: Kernel | None = None
-        get_ready(self._state())
+        self._now = self.kernel.s["now"]
+        get_ready(self.kernel.state)
         self._log = Logbook(self._names, recorder, self.slots, self.stays)
         self._offsets = OffsetLogs(spec.topologies, self._names)
         self._next_count = self._count_window_ns = round(spec.count_window_s * NS_PER_S)
         # From 1.0 on workers report the loads of their queues to each other.
-        self._next_report = LOAD_REPORT_NS if kernel.s[0].version_1 else kinds.NEVER
+        self._next_report = LOAD_REPORT_NS if self.kernel.s[0].version_1 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None
-
-    def _state(self) -> Any:
-        """Return the kernel's arrays as compiled functions take them; renewed when arrays were replaced."""
-        if self._handle_kernel is not self._kernel:
-            self._handle_kernel = self._kernel
-            self._handle, self._table = rows.handle(self._kernel)
-        return self._handle
 
     @property
     def now_ns(self) -> int:
@@ -62,12 +55,7 @@ class KernelRunner(Plane):
     @property
     def events(self) -> int:
         """Events played so far."""
-        return int(self._kernel.s[0].events)
-
-    @property
-    def kernel(self) -> Kernel:
-        """The arrays, for tests and benchmarks."""
-        return self._kernel
+        return int(self.kernel.s[0].events)
 
     def observe(self, observer: Callable[[Kernel], None] | None) -> None:
         """Call ``observer`` with the arrays before each event from now on, which is slow; None stops this."""
@@ -85,46 +73,46 @@ class KernelRunner(Plane):
                 self._write_rows()
                 offsets.checkpoint(due)
             if due == self._next_report:
-                report_loads(self._state(), len(self.stays))
+                report_loads(self.kernel.state, len(self.stays))
                 self._next_report += LOAD_REPORT_NS
             if due == self._next_count:
-                self._log.write_counts(self._kernel, due - self._count_window_ns, due)
+                self._log.write_counts(self.kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
         self._run_kernel(time_ns)
 
     def _run_kernel(self, time_ns: int) -> None:
         while True:
-            reason = run(self._state(), time_ns, _BUDGET if self._observer is None else 0, 0)
+            reason = run(self.kernel.state, time_ns, _BUDGET if self._observer is None else 0, 0)
             if reason == kinds.NEED_BUDGET and self._observer is not None:
-                self._observer(self._kernel)
-                reason = run(self._state(), time_ns, 1, 0)
+                self._observer(self.kernel)
+                reason = run(self.kernel.state, time_ns, 1, 0)
             if reason == kinds.REACHED:
                 return
             if reason == kinds.NEED_MESSAGES:
                 self._grow_messages()
             elif reason == kinds.NEED_ROOTS:
-                self._kernel = grow_roots(self._kernel, 2 * len(self._kernel.root))
+                self.kernel.grow_roots(2 * len(self.kernel.root))
             elif reason == kinds.NEED_LOG:
                 self._write_rows()
 
     def _apply_changes(self) -> None:
         """Let threads and nodes react to a change by the control plane, without advancing time."""
-        run(self._state(), _BEFORE_START, 0, 1)
+        run(self.kernel.state, _BEFORE_START, 0, 1)
 
     def _grow_messages(self) -> None:
-        k = self._kernel
+        k = self.kernel
         size = max(2 * len(k.message), len(k.message) + 8 * int(k.s[0].bolt_margin))
         if size > 2 * self._max_messages:
             raise EmulationStoppedError(
                 f"more than {self._max_messages:,} tuples are queued at {self.now_ns / NS_PER_S:.1f} s: "
                 "the topology cannot keep up with its source; lower the rate, or set max spout pending"
             )
-        self._kernel = grow_messages(self._kernel, size)
+        k.grow_messages(size)
 
     def _reserve_messages(self, free: int) -> None:
-        while self._kernel.s[0].free_messages < free:
+        while self.kernel.s[0].free_messages < free:
             self._grow_messages()
 
     def _write_rows(self) -> None:
-        self._offsets.collect_acks(self._kernel)
-        self._log.write_rows(self._kernel)
+        self._offsets.collect_acks(self.kernel)
+        self._log.write_rows(self.kernel)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.plane import Stay, WindowSample
 from storm_lab.emulator.state import kinds
-from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.names import NS_PER_MS, Names
 from storm_lab.model import Executor, Slot
 from storm_lab.tuplelog.buffer import Coded, Recorder

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.state import kinds
-from storm_lab.emulator.state.layout import Kernel
+from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.names import Names
 from storm_lab.errors import UserError
 

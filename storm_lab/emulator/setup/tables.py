@@ -15,7 +15,8 @@ from storm_lab.emulator.setup.queue_sizes import set_batches
 from storm_lab.emulator.source import check_plan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds
-from storm_lab.emulator.state.layout import Arrays, Kernel, records
+from storm_lab.emulator.state.arrays import Kernel
+from storm_lab.emulator.state.layout import Arrays, records
 from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
 from storm_lab.emulator.unreached import unreached_of
 from storm_lab.errors import UserError

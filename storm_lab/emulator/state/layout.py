@@ -6,20 +6,18 @@ int64, -1 means none; times are int64 nanoseconds of virtual time; CPU work is i
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.record_types import CACHE_LINE, I4, I8, TYPES, cache_line_record, each, record
 from storm_lab.workloads.workload_trace import EMISSION, RECORD
 
 Arrays = dict[str, NDArray[Any]]
 
 
-# State that a kernel function takes: a handle on a Kernel (see rows.py).
+# State that a kernel function takes: that of a Kernel (see arrays.py).
 State = Any
 
 # Rows of plain arrays of whole numbers; two-dimensional ones are laid out row by row.
@@ -97,14 +95,6 @@ DTYPES: dict[str, np.dtype[np.void]] = {
 FLAT = tuple(name for name, kind in DTYPES.items() if kind.names == ("value",))
 
 
-class Kernel(SimpleNamespace):
-    """All arrays of the kernel, one for each name in `DTYPES`."""
-
-    def replace(self, **arrays: NDArray[Any]) -> Kernel:
-        """Return a kernel with other arrays, between the kernel's calls, never during one."""
-        return Kernel(**{**vars(self), **arrays})
-
-
 def with_attributes(array: NDArray[Any]) -> NDArray[Any]:
     """Return the same rows with fields as attributes: as records, as a `recarray` is slow to index."""
     return array.view(np.dtype((np.record, array.dtype)))
@@ -117,82 +107,3 @@ def records(name: str, length: int) -> NDArray[Any]:
     raw = np.zeros(length * dtype.itemsize + CACHE_LINE, np.uint8)
     first = -raw.ctypes.data % CACHE_LINE
     return with_attributes(raw[first : first + length * dtype.itemsize].view(dtype))
-
-
-# A kernel that has run out of room gets larger arrays: same contents, same indices, more rows.
-
-
-def grow_records(k: Kernel, name: str, needed: int) -> Kernel:
-    """Return a kernel whose array ``name`` has at least ``needed`` rows."""
-    old = getattr(k, name)
-    if len(old) >= needed:
-        return k
-    new = records(name, max(needed, 2 * len(old)))
-    # Copy as bytes, because numpy would copy field by field.
-    new.view(np.uint8)[: old.nbytes] = old.view(np.uint8)
-    return k.replace(**{name: new})
-
-
-def _grow_pool(k: Kernel, name: str, size: int) -> Kernel:
-    """Return a kernel with at least ``size`` messages or roots, the new ones at the head of the free list."""
-    old = len(getattr(k, name))
-    k = grow_records(k, name, size)
-    rows, s = getattr(k, name), k.s[0]
-    rows["next"][old:] = np.arange(old + 1, len(rows) + 1)
-    rows["next"][-1] = s[f"free_{name}"]
-    s[f"free_{name}"] = old
-    s[f"free_{name}s"] += len(rows) - old
-    return k
-
-
-def grow_messages(k: Kernel, size: int) -> Kernel:
-    """Return a kernel with a pool of ``size`` messages."""
-    k = _grow_pool(k, "message", size)
-    batches = (k.topology["producer_batch"] > 1) | (k.topology["transfer_batch"] > 1)
-    return grow_records(k, "batch", len(k.message)) if batches.any() else k
-
-
-def grow_roots(k: Kernel, size: int) -> Kernel:
-    """Return a kernel with a pool of ``size`` roots."""
-    old = len(k.root)
-    k = _grow_pool(k, "root", size)
-    k.root["executor"][old:] = -1
-    return k
-
-
-def grow_threads(k: Kernel, needed: int) -> Kernel:
-    """Return a kernel with room for ``needed`` threads, in every array that is indexed by thread."""
-    if len(k.thread) >= needed:
-        return k
-    k = grow_records(k, "thread", needed)
-    threads = len(k.thread)
-    sources = int(k.s[0].timers) + 2 * threads
-    slots = len(k.slot)
-    k = grow_records(k, "slot", sources)
-    k.slot["place"][slots:] = kinds.UNSCHEDULED
-    k = grow_records(k, "event", sources)
-    k.s[0].threads = threads
-    return k.replace(ready=np.zeros(threads, np.int32))
-
-
-def grow_bursts(k: Kernel, needed: int) -> Kernel:
-    """Return a kernel where each node has room for the bursts of ``needed`` threads."""
-    nodes, width = len(k.node), int(k.s[0].burst_width)
-    if needed <= width:
-        return k
-    wider = max(needed, 2 * width)
-    bursts = records("burst", nodes * wider)
-    bursts.reshape(nodes, wider)[:, :width] = k.burst.reshape(nodes, width)
-    k.s[0].burst_width = wider
-    return k.replace(burst=bursts)
-
-
-def grow_idle(k: Kernel, needed: int) -> Kernel:
-    """Return a kernel with room for ``needed`` idle spouts at each source."""
-    width = k.idle.shape[1]
-    if needed <= width:
-        return k
-    idle = np.full((len(k.idle), max(needed, 2 * width)), -1, np.int64)
-    idle[:, :width] = k.idle
-    k.s[0].idle_width = idle.shape[1]
-    return k.replace(idle=idle)

@@ -15,28 +15,10 @@ from typing import Any
 import numpy as np
 
 from storm_lab.emulator.state.jit import ENABLED
-from storm_lab.emulator.state.layout import DTYPES, FLAT, Kernel, with_attributes
+from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.emulator.state.record_types import CACHE_LINE
 
 POINTERS = np.dtype([(name, np.uint64) for name in DTYPES], align=True)
-
-
-def handle(kernel: Kernel) -> tuple[Any, object]:
-    """Return the state that a compiled function takes, and the table that must live as long as it is used.
-
-    The state is the address of the table of the arrays' addresses, or without the JIT the arrays. It is valid
-    as long as the arrays of ``kernel`` live. It is a plain number because numba takes ten times as long to
-    find the type of a record.
-    """
-    if not ENABLED:
-        cells = {name: with_attributes(getattr(kernel, name).reshape(-1).view(DTYPES[name])) for name in FLAT}
-        return kernel.replace(**cells), None
-    assert all(getattr(kernel, name).dtype == DTYPES[name]["value"] for name in FLAT)
-    table = np.zeros(1, POINTERS)
-    for name in DTYPES:
-        table[name] = getattr(kernel, name).ctypes.data
-    return int(table.ctypes.data), table
-
 
 if ENABLED:
     from llvmlite import ir  # type: ignore[import-untyped]
