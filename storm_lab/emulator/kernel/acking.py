@@ -1,11 +1,9 @@
 """Reliability: roots, the XOR ledger in the acker executors, and the spouts' pending maps.
 
-Storm's algorithm (Storm@Twitter section 2.3; Storm 0.8 to 2.x): every copy of a tuple has a random 64-bit
-edge id; the acker of a root XORs what spouts and bolts send it and is done when the value is zero. The ledger
+This is Storm's algorithm (Storm@Twitter section 2.3; Storm 0.8 to 2.x; ``docs/emulator.md``). The ledger
 entry is kept in the root's record but belongs to one acker executor: when that executor dies, or its map has
-been rotated often enough, the entry is gone. A spout's pending map has two buckets and is rotated once per
-message time-out, so a tuple fails between one and two time-outs after its emit. Here it is one list of roots
-in the order of their buckets, where those more than a bucket old have expired.
+been rotated often enough, the entry is gone. A spout's pending map is one list of roots in the order of their
+buckets, where those more than a bucket old have expired.
 """
 
 from __future__ import annotations

@@ -1,17 +1,8 @@
 """Bursts of CPU: what they cost, when a node's next one ends, and bursts of a worker's own threads.
 
-The cost of an execute or nextTuple is drawn from a lognormal distribution with mean 1 (`setup.costs`), by the
-number of the task's call, so it depends on nothing that other tasks do.
-
-Code is cold at first: half of what HotSpot ever compiles is due after `compile_calls` calls of user code in a
-worker. The compilers are threads that want CPU like all others, so on a busy core code stays cold for longer.
-A loop in user code is compiled while it runs, so only the framework's part of a call is slowed.
-
-With ``topology.debug`` every received tuple and every emit writes a line into the worker's log, under one
-lock per process. Java's locks are not fair: on a single core, the thread that has the lock gets it again and
-again until it loses its core (for a time slice, where threads do not take turns) or has nothing to do; then
-the thread that has waited longest gets it. With several hardware threads the lock changes hands after every
-tuple.
+``docs/emulator.md`` says what makes a burst longer, how code warms up, and how threads share a worker's log.
+The cost of a call of user code is drawn by the number of the task's call (`setup.costs`), so it depends on
+nothing that other tasks do.
 """
 
 from __future__ import annotations

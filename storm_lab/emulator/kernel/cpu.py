@@ -1,20 +1,13 @@
 """The processor of a node: how fast its threads run.
 
 With n threads that want CPU, those of starting JVMs included, and c cores, a fair scheduler gives each of
-them ``share = min(1, capacity(n) / n)``. A hardware thread beyond the cores adds ``ht_gain`` of a core. In
-the fluid limit of a small time slice all run at that speed. Where threads run one after another
-(`run_queue`), only those on a core run, and faster. Workers' periodic work (:func:`spend_evenly`) and other
-nodes on the same machine (`shared_cores`) leave less of the c cores.
+them ``share = min(1, capacity(n) / n)``, and in the fluid limit of a small time slice all run at that speed.
+Where threads run one after another (`run_queue`), only those on a core run, and faster. Workers' periodic
+work (:func:`spend_evenly`) and other nodes on the same machine (`shared_cores`) leave less of the c cores.
 
-A node keeps one *virtual time*, which advances at the speed of the threads that run. A thread that starts a
-burst of work w finishes when virtual time has advanced by w, whatever starts or ends meanwhile. So when n
-changes, one number changes, not n finish times. A second clock, ``fair``, advances at the share. Virtual time
-is an integer in units of 2**-SHARE_BITS ns, so ties are exact and results the same everywhere. The bursts
-that run on a node are in a heap, by the virtual time of their end: its part of the array ``burst``.
-
-A node with a CPU quota may use so much CPU in each period, and then stands still until the next period
-begins. As for containers on Linux (``cpu.max``), the CPU of all threads is counted together, on two cores
-twice as fast as on one. The slices of 5 ms in which Linux hands a quota to cores are not played.
+A node's *virtual time* advances at the speed of the threads that run (``docs/emulator.md``), and a second
+clock, ``fair``, at the share. The bursts that run on a node are in a heap, by the virtual time of their end:
+its part of the array ``burst``.
 """
 
 from __future__ import annotations

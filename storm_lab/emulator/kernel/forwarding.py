@@ -4,19 +4,9 @@ A thread hands over what it has produced in order. The first message that finds 
 1.x, where queues overflow. In 2.x it also stops for a full queue of another worker, for Netty's watermarks,
 and for a receiver that does not read.
 
-From 1.0 on a thread gathers a batch for each queue that it puts tuples into. A batch has the number of its
-first message, and is the row of that number; each thread links its batches.
-
-1.x (``DisruptorQueue.ThreadLocalBatcher`` of 1.2.4): a batch of ``topology.disruptor.batch.size`` is handed
-over when it is full, or at the latest at the worker's next tick, which comes every
-``topology.disruptor.batch.timeout.millis``. A full queue stops no thread but a spout's, which does not call
-nextTuple while its send queue is full.
-
-2.x (``JCQueue.BatchInserter`` of 2.8.3): ``topology.producer.batch.size`` is for executors' queues and
-``topology.transfer.batch.size`` for the worker's transfer queue; both are 1 unless they are set. A full batch
-is handed over when its thread has one more tuple for the same queue, or before that when the executor gets a
-flush tuple, which comes every ``topology.batch.flush.interval.millis``. The thread that reads from other
-workers gets none, so what it has gathered waits for its batch to fill.
+From 1.0 on a thread gathers a batch for each queue that it puts tuples into, as ``ThreadLocalBatcher`` of
+1.2.4's ``DisruptorQueue`` and ``BatchInserter`` of 2.8.3's ``JCQueue`` do (``docs/emulator.md``). A batch has
+the number of its first message, and is the row of that number; each thread links its batches.
 """
 
 from __future__ import annotations

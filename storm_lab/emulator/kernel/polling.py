@@ -5,17 +5,11 @@ threads, bolts' main threads, and both threads of a worker's system executor. A 
 worker's housekeeping period ends, it charges the threads that wait then as if they had waited throughout;
 when a wait ends, the difference is charged or refunded. A thread that a flood keeps busy has no time-outs.
 
-An idle spout of any version sleeps for 1 ms between the empty turns of its loop. A bolt or acker of 2.x that
-finds its queue empty (``WaitStrategyProgressive``) parks for a nanosecond, which takes some 55 us, up to
-1,000 times, and then sleeps for 1 ms at a time, unless settings say otherwise. A transfer thread of 2.x
-sleeps for 1 ms. So what arrives waits for the next poll, and a thread that gets a tuple every 60 ms never
-leaves the fine polling interval: a worker of 2.x takes most CPU at light load. Up to 0.10 a thread that waits
-for room in a queue polls, too.
-
-No poll is an event. The poll that finds something is computed when there is something. Those before are
-counted then, or when counters are read, and what they take of the node's cores is a rate. Where threads want
-more CPU than there is, all polls come later by the same factor. A poll costs less on a core that other polls
-keep awake; nodes that share a machine without quotas poll on the same cores.
+Which threads poll, and how often, is in a table of ``docs/emulator.md``; the intervals of 2.x are those of
+``WaitStrategyProgressive``. No poll is an event: the one that finds something is computed when there is
+something. Those before are counted then, or when counters are read, and what they take of the node's cores is
+a rate. A poll costs less on a core that other polls keep awake; nodes that share a machine without quotas
+poll on the same cores.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Messages, and the queues between a worker's threads.
 
-Messages are rows of a pool and are linked through ``next``. Up to 0.10 and in 2.x every queue inside a worker
-is bounded: a thread that cannot hand a message over stops (``BLOCKED``) and is put on the queue's list of
-waiters. Each message taken from the queue lets one waiter go on; up to 0.10 an executor's receive queue lets
-all go on at the end of a batch. In 1.x queues overflow. In 2.x executors' receive queues overflow with
-messages from other workers. Connections and workers' receive queues are unbounded, as ZeroMQ's and Netty's
-were.
+Messages are rows of a pool and are linked through ``next``. A thread that cannot hand a message over stops
+(``BLOCKED``) and is put on the queue's list of waiters. Each message taken from the queue lets one waiter go
+on; up to 0.10 an executor's receive queue lets all go on at the end of a batch. ``docs/emulator.md`` says
+which queues are bounded and which overflow, by version.
 
 A workload's trace and the messages of a long queue do not fit into a core's cache, and which record a message
 names is known only when the message itself has been read. So each step prefetches what the next step reads:

@@ -1,16 +1,12 @@
 """Where tuples go: groupings choose tasks, and routing tables find their executors.
 
-Groupings follow Storm (apache-storm versions 0.8 to 2.x): shuffle walks a shuffled list of the target tasks
-and, up to 0.10, shuffles it again at its end; fields takes the Java hash of the values modulo the number of
-tasks.
-
-From 1.0 on shuffle is load-aware by default: targets are drawn by weights that follow their queues. 1.x: the
-weight is ``int(101 - 100 * load)``, recomputed at most once a second. 2.x: weights move between 0 and 100 by
-steps (+1 for the least loaded, -10 for the others) inside a *scope*. The scope starts at the sender's own
-worker. It widens to the node, the rack and everything when the average load in it exceeds 0.8, and narrows
-below 0.2. Load is the filled part of a receive queue: read directly in the sender's own worker, else as last
-reported (every 5 s). Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which has the same
-shares and a little more variance.
+Groupings follow Storm (apache-storm versions 0.8 to 2.x; ``docs/emulator.md`` has a table of them). From 1.0
+on shuffle is load-aware by default: targets are drawn by weights that follow their queues. 1.x: the weight is
+``int(101 - 100 * load)``, recomputed at most once a second. 2.x: weights move between 0 and 100 by steps (+1
+for the least loaded, -10 for the others) inside a *scope*. The scope starts at the sender's own worker. It
+widens to the node, the rack and everything when the average load in it exceeds 0.8, and narrows below 0.2.
+Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which has the same shares and a little
+more variance.
 """
 
 from __future__ import annotations

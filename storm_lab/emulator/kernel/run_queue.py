@@ -1,18 +1,11 @@
 """Which threads of a node have a core, and which wait for one in its run queue.
 
-There are two disciplines; the cost model chooses:
+There are two disciplines (``docs/emulator.md``, "How threads share a node"); the cost model chooses:
 
-- ``turn`` 0: all threads run at once, at their share. A thread that wakes on a full node first waits for a
-  time slice.
-- ``turn`` > 0: as many threads run as there are cores, and the others wait in the run queue, as under Linux
-  since 6.6 (EEVDF). The queue is a list in order of ``vruntime``, the CPU that a thread has had. A thread is
-  *eligible* while its vruntime is no more than the mean of those that run or wait. A core that falls free
-  goes to the first of the queue. A thread that wakes takes the core that it had last if the thread there is
-  beyond the mean, and it is itself eligible and the first. Otherwise a thread keeps its core for a turn while
-  others wait. Sleep earns nothing: a thread comes back with the lag that it left with, or at the mean.
-
-So a thread that has run for r gets no core, where n want one, until each of the others has had r. It then
-takes all messages that have gathered, so batches grow with the number of busy threads.
+- ``turn`` 0: all threads run at once, at their share.
+- ``turn`` > 0: as many threads run as there are cores, as under Linux since 6.6 (EEVDF). The others wait in
+  the run queue, a list in order of ``vruntime``, the CPU that a thread has had. A thread is *eligible* while
+  its vruntime is no more than the mean of those that run or wait.
 """
 
 from __future__ import annotations

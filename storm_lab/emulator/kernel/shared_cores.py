@@ -1,10 +1,8 @@
 """Nodes that are containers or virtual machines on one machine, and share its cores.
 
 The machine's scheduler lets nodes that want CPU take turns, as Linux does with control groups of equal
-weight. A free core goes to the node that has the fewest of those that want more. If none is free, a node
-gives one up at once to a node that has at least two fewer, and at the end of its turn to one that has one
-fewer. So a node that a quota holds to a part of the machine mostly has all of it for a while, and none for
-longer; what other nodes send it meanwhile gathers.
+weight: ``docs/emulator.md`` ("Quotas and shared machines") says which node gives up a core, and when. A free
+core goes to the node that has the fewest of those that want more.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The spout thread's loop, and its reading of the source.
 
-One turn: handle every ack, fail and tick that has arrived; then, if nothing is held back (1.x: and the send
-queue is not full) and the pending limit allows, call nextTuple once on each task; if nothing was emitted,
-sleep 1 ms. So acks wait for the spout's sleeps, and a sleep inside nextTuple makes complete latency come in
-steps of that sleep (T-Storm section III). An idle spout's empty turns are not played one by one: see
-``spout_poll_time``.
+``docs/emulator.md`` describes a turn. Acks wait for the spout's sleeps, and a sleep inside nextTuple makes
+complete latency come in steps of that sleep (T-Storm section III). An idle spout's empty turns are not played
+one by one: see ``spout_poll_time``.
 """
 
 from __future__ import annotations

@@ -1,15 +1,6 @@
 """The threads of a worker: they take messages, spend CPU, and hand over what they have produced.
 
-Storm 0.8 to 1.x: an executor has a main thread (user code) and a send thread (separates local from remote
-messages, serialises). A worker has a transfer thread (sends) and a receive thread (hands arriving tuples to
-executors, in order, so that up to 0.10 one full executor holds up all others of its worker). From 0.9 to 1.x
-a network thread (Netty) reads what arrives before the receive thread gets it, also while that one is held up.
-Storm 2.x: no send thread; the main thread itself serialises and hands over. Every worker also has
-housekeeping (heartbeats, timers, garbage collection), which takes a small part of the cores all the time.
-
-A batch costs one system call for each worker that it goes to or comes from, however many tuples it holds. So
-a thread that is behind shares its calls between many tuples, and a thread that sends to many workers pays
-more than one that sends to few.
+``docs/emulator.md`` says which threads each Storm version has, what their steps cost, and how batches grow.
 """
 
 from __future__ import annotations
