@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "emulator"))
-
-from scene import MS, US, chain, chain_trace, constant_work, nodes, start
-from test_timeline import ONE_LINE, bolt_apart, together, with_round_costs
 
 from storm_lab.bench._kernel_model import Model, count_events
 from storm_lab.bench._kernel_model import start as start_model
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.emulator.scene import MS, US, chain, chain_trace, constant_work, nodes, start
+from tests.emulator.test_timeline import ONE_LINE, bolt_apart, together, with_round_costs
 
 # Spout and bolt, one acker: the messages of a root are init, data, ack and complete.
 IN_A_WORKER = {
@@ -59,10 +53,7 @@ def test_a_root_is_played_by_these_events_and_no_others(version: StormVersion, p
     count = count_events(plane, 50 * MS)
     assert count.kinds == expected
     assert (count.roots, count.hops) == (1, 4)
-    assert count.table()["all"] == {
-        "per_root": sum(expected.values()),
-        "per_hop": sum(expected.values()) / 4,
-    }
+    assert count.table()["all"] == {"per_root": sum(expected.values()), "per_hop": sum(expected.values()) / 4}
 
 
 def test_counting_changes_nothing_that_is_played() -> None:

@@ -230,23 +230,28 @@ def start(
 
 def start_chain(
     executors: Sequence[int],
-    work_ns: int,
+    work: int | Sequence[NDArray[np.int64]],
     source: SourcePlan,
     cluster: Cluster | None = None,
     place: Callable[[Executor], Slot] = together,
     *,
-    ackers: int = 0,
+    grouping: Grouping = Grouping.SHUFFLE,
+    ackers: int | None = 0,
+    max_spout_pending: int | None = None,
+    message_timeout_s: float = 30.0,
     given: Mapping[str, Any] | None = None,
     size: int = 100,
     **options: Any,
 ) -> Scene:
-    """Start a chain whose bolts all spend ``work_ns`` on each line, by default in one worker.
+    """Start a chain, by default in one worker.
 
+    ``work`` is what every bolt spends on each line, in ns, or a list of what each bolt spends on each line.
     ``given`` are settings of the topology; ``options`` are those of `start`.
     """
-    trace = chain_trace([constant_work(work_ns, 10)] * (len(executors) - 1), size=size)
-    topology = chain(executors, ackers=ackers, settings=given or {})
-    return start(topology, trace, source, cluster or nodes(1), place, **options)
+    lines = [constant_work(work, 10)] * (len(executors) - 1) if isinstance(work, int) else work
+    limits = {"max_spout_pending": max_spout_pending, "message_timeout_s": message_timeout_s}
+    topology = chain(executors, grouping, ackers=ackers, settings=given or {}, **limits)
+    return start(topology, chain_trace(lines, size), source, cluster or nodes(1), place, **options)
 
 
 def take_overheads_away(plane: DataPlane) -> None:
@@ -273,10 +278,7 @@ def rate(per_s: float, *, anchored: bool = False, **facts: Any) -> SourcePlan:
 def at_times(times: Sequence[int] | NDArray[np.int64], *, anchored: bool = False) -> SourcePlan:
     """A line at each of these times."""
     return SourcePlan(
-        SourceKind.TRACE,
-        arrivals_ns=np.array(times),
-        arrival_period_ns=3600 * SECOND,
-        anchored=anchored,
+        SourceKind.TRACE, arrivals_ns=np.array(times), arrival_period_ns=3600 * SECOND, anchored=anchored
     )
 
 

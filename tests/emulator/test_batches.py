@@ -7,22 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    PLAIN,
-    SATURATED,
-    SECOND,
-    Scene,
-    apart,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    rate,
-    start,
-    start_chain,
-    together,
-)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.queue_sizes import QueueSizes
@@ -41,6 +25,22 @@ from storm_lab.model.settings import (
     TRANSFER_BUFFER,
 )
 from storm_lab.model.version import V2_8_8, StormVersion
+from tests.emulator.scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    Scene,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    start_chain,
+    together,
+)
 
 NEVER_FLUSHED = {FLUSH_MS: 0}
 V1_2_4 = StormVersion((1, 2, 4))
@@ -158,10 +158,7 @@ def test_stopping_a_worker_drops_its_batches_and_returns_messages_to_the_pool() 
     [
         ({PRODUCER_BATCH: 17, RECEIVE_BUFFER: 32}, "producer.batch.size = 17: .*, or at most 16$"),
         ({TRANSFER_BATCH: 501}, "transfer.batch.size = 501: .*half of its queue.*, or at most 500$"),
-        (
-            {TRANSFER_BATCH: 3, TRANSFER_BUFFER: 4},
-            "give a larger topology.transfer.*, or at most 2$",
-        ),
+        ({TRANSFER_BATCH: 3, TRANSFER_BUFFER: 4}, "give a larger topology.transfer.*, or at most 2$"),
         ({TRANSFER_BUFFER: 1}, "batch.size = 1: .*give a larger topology.transfer.buffer.size$"),
     ],
     ids=str,

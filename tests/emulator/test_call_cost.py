@@ -6,25 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    PLAIN,
-    SATURATED,
-    SECOND,
-    US,
-    Scene,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    rate,
-    start,
-    start_chain,
-    together,
-)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.setup.costs import lognormal
+from tests.emulator.scene import MS, PLAIN, SATURATED, SECOND, US, Scene, nodes, rate, start_chain
 from tests.emulator.uncompiled import printed
 
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
@@ -104,14 +89,7 @@ def test_compilers_spend_their_cpu_as_code_warms_up() -> None:
 def test_code_warms_up_no_faster_than_it_is_compiled() -> None:
     # One core and a bolt that could use all of it: calls are soon made, but each halving takes 1 s of CPU.
     cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=7.0)
-    scene = start(
-        chain((1, 1), ackers=0, max_spout_pending=50),
-        chain_trace([constant_work(200 * US, 10)]),
-        SATURATED,
-        nodes(1, cores=1),
-        together,
-        cost=cost,
-    )
+    scene = start_chain((1, 1), 200 * US, SATURATED, nodes(1, cores=1), max_spout_pending=50, cost=cost)
     seen = []
     for second in (3, 6, 9):
         scene.plane.run_until(second * SECOND)

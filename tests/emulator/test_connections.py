@@ -10,24 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    PLAIN,
-    SATURATED,
-    SECOND,
-    US,
-    apart,
-    at_times,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    start,
-    start_chain,
-)
 
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.emulator.scene import MS, PLAIN, SATURATED, SECOND, US, apart, at_times, nodes, start_chain
 
 CALL = 40
 """Cost of the system call for a batch, in microseconds."""
@@ -43,12 +29,13 @@ def delays_by_calls(version: StormVersion, place: Callable[[Executor], Slot], bo
     """Microseconds by which system calls delay the copies of one tuple; every bolt gets a copy."""
     enqueued = []
     for call_us in (0.0, float(CALL)):
-        scene = start(
-            chain((1, bolts), Grouping.ALL, ackers=0),
-            chain_trace([constant_work(300 * US, 1)]),
+        scene = start_chain(
+            (1, bolts),
+            300 * US,
             ONE_LINE,
             nodes(2, cores=8, nic_mbps=1e6),
             place,
+            grouping=Grouping.ALL,
             version=version,
             cost=replace(PLAIN, idle_jvm_share=0.0, read_us=call_us, write_us=call_us),
         )

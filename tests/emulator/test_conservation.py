@@ -8,7 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import (
+
+from storm_lab.emulator.source import FailurePolicy
+from storm_lab.model import Cluster, Executor, Grouping, Slot, StormVersion
+from storm_lab.model.settings import DISRUPTOR_BATCH, FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import (
     MS,
     PLAIN,
     SECOND,
@@ -23,11 +28,6 @@ from scene import (
     start_chain,
     together,
 )
-
-from storm_lab.emulator.source import FailurePolicy
-from storm_lab.model import Cluster, Executor, Grouping, Slot, StormVersion
-from storm_lab.model.settings import DISRUPTOR_BATCH, FLUSH_MS, PRODUCER_BATCH, TRANSFER_BATCH
-from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 from tests.emulator.uncompiled import printed
 
 GROUPINGS = [
@@ -40,10 +40,7 @@ GROUPINGS = [
     Grouping.PARTIAL_KEY,
 ]
 
-BATCHES = {
-    V1_0_6: {DISRUPTOR_BATCH: 100},
-    V2_8_8: {PRODUCER_BATCH: 7, TRANSFER_BATCH: 3, FLUSH_MS: 5},
-}
+BATCHES = {V1_0_6: {DISRUPTOR_BATCH: 100}, V2_8_8: {PRODUCER_BATCH: 7, TRANSFER_BATCH: 3, FLUSH_MS: 5}}
 
 
 def round_robin(executor: Executor) -> Slot:
@@ -166,7 +163,7 @@ def digests() -> list[str]:
 
 
 def test_without_the_compiler_the_same_code_gives_the_same_bytes() -> None:
-    assert printed("test_conservation", "*t.digests()").split() == digests()
+    assert printed(__name__, "*t.digests()").split() == digests()
 
 
 def test_relabelling_nodes_changes_nothing_but_names() -> None:
@@ -176,12 +173,13 @@ def test_relabelling_nodes_changes_nothing_but_names() -> None:
 
     latencies = []
     for place in (round_robin, mirrored):
-        scene = start(
-            chain((2, 3, 3), ackers=2),
-            chain_trace([constant_work(500 * US, 50), constant_work(900 * US, 50)]),
+        scene = start_chain(
+            (2, 3, 3),
+            [constant_work(500 * US, 50), constant_work(900 * US, 50)],
             rate(300.0, anchored=True),
             nodes(3, cores=2),
             place,
+            ackers=2,
         )
         scene.play(10 * SECOND)
         latencies.append(scene.tape.column("roots", "latency_ns").tolist())

@@ -6,7 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from scene import (
+
+from storm_lab.emulator.cost import CostModel
+from storm_lab.model import Executor, Grouping, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import (
     MS,
     PLAIN,
     SATURATED,
@@ -24,10 +28,6 @@ from scene import (
     start_chain,
     together,
 )
-
-from storm_lab.emulator.cost import CostModel
-from storm_lab.model import Executor, Grouping, Slot, StormVersion
-from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
 
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
 ONE_LINE = at_times([10 * MS])
@@ -209,12 +209,12 @@ def test_a_burst_on_a_full_node_pays_for_a_context_switch(cores: int, switches: 
     # Both copies leave the send thread together, so both bolts begin at the same time.
     taken = []
     for switch in (0.0, 9.0):
-        scene = start(
-            chain((1, 2), grouping=Grouping.ALL, ackers=0),
-            chain_trace([constant_work(MS, 1)]),
+        scene = start_chain(
+            (1, 2),
+            MS,
             ONE_LINE,
             nodes(1, cores=cores),
-            together,
+            grouping=Grouping.ALL,
             version=V1_0_6,
             cost=replace(QUIET, switch_us=switch),
         )

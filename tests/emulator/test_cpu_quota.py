@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scene import (
+
+from storm_lab.model.version import V0_9_7, V2_8_8
+from tests.emulator.scene import (
     MS,
     PLAIN,
     SATURATED,
@@ -17,15 +19,10 @@ from scene import (
     Scene,
     at_times,
     bolts_apart,
-    chain,
-    chain_trace,
     nodes,
     rate,
-    start,
-    together,
+    start_chain,
 )
-
-from storm_lab.model.version import V0_9_7, V2_8_8
 
 
 def calls(
@@ -37,9 +34,9 @@ def calls(
     period_ms: float = 100.0,
 ) -> Scene:
     """Bolts on one node that all get tuples at 200 ms; quota periods begin at multiples of their length."""
-    scene = start(
-        chain((1, bolts), ackers=0),
-        chain_trace([np.array(calls_ns)]),
+    scene = start_chain(
+        (1, bolts),
+        [np.array(calls_ns)],
         at_times(np.full(len(calls_ns), 200 * MS)),
         nodes(2, cores=cores, cpu_quota=quota, quota_period_ms=period_ms),
         bolts_apart,
@@ -79,9 +76,9 @@ def test_without_a_quota_a_node_never_stops():
 
 def cpu_of_polls(quota: float | None) -> float:
     """Cores that a bolt of 2.x uses on a node of its own when a tuple without work arrives every 20 ms."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([np.zeros(10, np.int64)]),
+    scene = start_chain(
+        (1, 1),
+        [np.zeros(10, np.int64)],
         rate(50.0),
         nodes(2, cores=2, cpu_quota=quota, quota_period_ms=20.0),
         bolts_apart,
@@ -97,12 +94,11 @@ def test_housekeeping_counts_towards_the_quota_even_while_that_is_used_up():
     """Computed by hand: two cores use up the quota of half a core in a quarter of a period, and the worker's
     housekeeping takes a tenth of a core all the time.
     """
-    scene = start(
-        chain((2, 1), ackers=0),
-        chain_trace([np.full(100, MS)]),
+    scene = start_chain(
+        (2, 1),
+        [np.full(100, MS)],
         SATURATED,
         nodes(1, cores=2, cpu_quota=0.5, quota_period_ms=20.0),
-        together,
         version=V0_9_7,
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )
@@ -134,12 +130,13 @@ def test_cpu_used_never_exceeds_the_quota_of_the_periods_begun(
 
 
 def test_a_node_that_was_idle_for_several_periods_has_its_whole_quota():
-    scene = start(
-        chain((1, 1)),
-        chain_trace([np.full(10, 10 * US)]),
+    scene = start_chain(
+        (1, 1),
+        [np.full(10, 10 * US)],
         rate(23.7),
         nodes(2, cores=2, cpu_quota=0.15, quota_period_ms=10.0),
         bolts_apart,
+        ackers=None,
         version=V0_9_7,
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )

@@ -6,25 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    PLAIN,
-    SATURATED,
-    SECOND,
-    Scene,
-    Tape,
-    apart,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    plane_of,
-    rate,
-    start,
-    start_chain,
-    take_overheads_away,
-    together,
-)
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import EmulationStoppedError
@@ -43,6 +24,25 @@ from storm_lab.model import (
     executors_of,
 )
 from storm_lab.model.version import V0_8_2, V0_9_7
+from tests.emulator.scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    Scene,
+    Tape,
+    apart,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    plane_of,
+    rate,
+    start,
+    start_chain,
+    take_overheads_away,
+    together,
+)
 
 V0_9_2 = StormVersion((0, 9, 2))
 
@@ -280,13 +280,7 @@ def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:
 
 
 def test_max_spout_pending_bounds_the_roots_in_flight() -> None:
-    scene = start(
-        chain((1, 1), ackers=1, max_spout_pending=7),
-        chain_trace([constant_work(1 * MS, 4)]),
-        SourcePlan(SourceKind.SATURATED),
-        nodes(1),
-        together,
-    )
+    scene = start_chain((1, 1), 1 * MS, SourcePlan(SourceKind.SATURATED), ackers=1, max_spout_pending=7)
     for second in range(1, 6):
         scene.plane.run_until(second * SECOND)
         assert int((scene.plane.kernel.root["executor"] >= 0).sum()) <= 7
@@ -353,14 +347,12 @@ def test_more_executors_and_threads_than_the_first_arrays_hold_are_played() -> N
 )
 def test_an_invalid_source_is_refused_with_the_name_of_the_field(source: SourcePlan, field: str) -> None:
     with pytest.raises(UserError, match=field):
-        start(chain((1, 1)), chain_trace([constant_work(1, 1)]), source, nodes(1), together)
+        start_chain((1, 1), 1, source, ackers=None)
 
 
 def test_a_trace_with_negative_work_or_for_another_topology_is_refused() -> None:
     with pytest.raises(UserError, match="negative cost"):
-        start(
-            chain((1, 1)), chain_trace([constant_work(-1, 1)]), rate(1.0, anchored=True), nodes(1), together
-        )
+        start_chain((1, 1), -1, rate(1.0, anchored=True), ackers=None)
     with pytest.raises(UserError, match="unknown to topology"):
         four = chain_trace([constant_work(1, 1)] * 3)
         start(chain((1, 1)), four, rate(1.0, anchored=True), nodes(1), together)

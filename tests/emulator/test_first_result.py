@@ -19,11 +19,7 @@ FAST, SLOW = Slot("fast", 6700), Slot("slow", 6700)
 def _scene(*, first: bool) -> Scene:
     """One caller, whose call goes to two bolts: one takes 10 ms, the other, on a slow node, 100 ms."""
     source = SourcePlan(
-        SourceKind.CLOSED_LOOP,
-        calls=1,
-        answer_ns=2 * MS,
-        on_fail=FailurePolicy.REPLAY,
-        first_result=first,
+        SourceKind.CLOSED_LOOP, calls=1, answer_ns=2 * MS, on_fail=FailurePolicy.REPLAY, first_result=first
     )
     cluster = Cluster(
         (Node("fast", core_mhz=2000.0, memory_mb=4096.0), Node("slow", core_mhz=200.0, memory_mb=4096.0))

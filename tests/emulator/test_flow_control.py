@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scene import (
+
+from storm_lab.emulator.state.kinds import SEND
+from storm_lab.emulator.state.layout import DTYPES
+from storm_lab.model import Executor, Slot, StormVersion, Topology
+from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import (
     MS,
     SATURATED,
     SECOND,
@@ -22,11 +27,6 @@ from scene import (
     start_chain,
     together,
 )
-
-from storm_lab.emulator.state.kinds import SEND
-from storm_lab.emulator.state.layout import DTYPES
-from storm_lab.model import Executor, Slot, StormVersion, Topology
-from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
 
 
 def flood(

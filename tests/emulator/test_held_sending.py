@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from scene import MS, SECOND, Scene, apart, nodes, rate, start_chain
 
 from storm_lab.model import Executor, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.emulator.scene import MS, SECOND, Scene, apart, nodes, rate, start_chain
 
 LINE_EVERY_MS = 10
 

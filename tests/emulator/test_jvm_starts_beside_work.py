@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from scene import PLAIN, SECOND, Scene, nodes, rate, start_chain
 
 from storm_lab.emulator.control.clock import Rank, SteppedPlane, VirtualClock, ns
 from storm_lab.emulator.control.worker import CORES_PER_START, START_THREADS, JvmStarts
 from storm_lab.model import Cluster, Node
+from tests.emulator.scene import PLAIN, SECOND, Scene, nodes, rate, start_chain
 
 BUSY_S = 100.0
 

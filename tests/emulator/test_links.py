@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import numpy as np
 import pytest
-from scene import MS, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain
 
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import MS, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain
 
 V0_9_0 = StormVersion((0, 9, 0))
 

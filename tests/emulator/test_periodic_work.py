@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scene import MS, PLAIN, SECOND, US, apart, nodes, rate, start_chain
 
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import MS, PLAIN, SECOND, US, apart, nodes, rate, start_chain
 
 V0_9_2 = StormVersion((0, 9, 2))
 COST = replace(PLAIN, idle_jvm_share=0.003, consumer_wake_us=5.0, flush_us=10.0)

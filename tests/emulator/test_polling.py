@@ -7,11 +7,23 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, PLAIN, SATURATED, SECOND, US, Scene, apart, nodes, rate, start_chain, together
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.model import Cluster, Executor, Slot, StormVersion
 from storm_lab.model.version import V0_9_7, V2_8_8
+from tests.emulator.scene import (
+    MS,
+    PLAIN,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    nodes,
+    rate,
+    start_chain,
+    together,
+)
 
 ONE = Slot("node0", 6700)
 QUIET = replace(PLAIN, idle_jvm_share=0.0)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, chain, chain_trace, constant_work, nodes, poisson, start, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
+from tests.emulator.scene import MS, SECOND, constant_work, nodes, poisson, start_chain
 
 COUNT = 60_000
 MEAN = 2 * MS
@@ -30,13 +30,8 @@ def batch_interval(values: np.ndarray, batches: int = 20) -> tuple[float, float]
 
 def run_queue(costs, load: float, executors=None, cores: int = 4, seconds: float | None = None):
     rate = load * SECOND / MEAN
-    scene = start(
-        chain(executors or (1,) * (len(costs) + 1), ackers=0),
-        chain_trace(costs),
-        poisson(rate, COUNT),
-        nodes(1, cores=cores),
-        together,
-        ideal=True,
+    scene = start_chain(
+        executors or (1,) * (len(costs) + 1), costs, poisson(rate, COUNT), nodes(1, cores=cores), ideal=True
     )
     scene.play(int((seconds or COUNT / rate) * SECOND))
     return scene
@@ -110,12 +105,12 @@ def test_many_threads_on_three_cores_have_the_mean_sojourn_time_of_mm3() -> None
 def test_a_closed_loop_of_calls_has_the_throughput_of_mean_value_analysis() -> None:
     """Two exponential stations and N callers without think time: throughput is N / (N + 1) / E[S]."""
     calls = 4
-    scene = start(
-        chain((1, 1, 1), ackers=1),
-        chain_trace([exponential(3), exponential(4)]),
+    scene = start_chain(
+        (1, 1, 1),
+        [exponential(3), exponential(4)],
         SourcePlan(SourceKind.CLOSED_LOOP, calls=calls),
         nodes(1, cores=8),
-        together,
+        ackers=1,
         ideal=True,
     )
     scene.play(60 * SECOND)

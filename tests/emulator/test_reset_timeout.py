@@ -6,10 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Scene, at_times, chain, chain_trace, constant_work, nodes, start, together
 
 from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import (
+    MS,
+    SECOND,
+    Scene,
+    at_times,
+    chain,
+    chain_trace,
+    constant_work,
+    nodes,
+    start,
+    together,
+)
 
 
 def three_long_calls(version: StormVersion, resets: int) -> Scene:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scene import MS, SECOND, US, Scene, at_times, bolts_apart, chain, chain_trace, nodes, start, start_chain
 
 from storm_lab.emulator.state.kinds import MAIN
 from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7
+from tests.emulator.scene import MS, SECOND, US, Scene, at_times, bolts_apart, nodes, start_chain
 
 TURN = 4 * MS
 
@@ -100,9 +100,9 @@ def waits_us(work_ns: int, every_ns: int, turn_ns: int) -> NDArray[np.float64]:
     In the order of their arrival, beginning after the start of that call.
     """
     arrivals = np.concatenate(([100 * MS], np.arange(110 * MS, SECOND, every_ns)))
-    scene = start(
-        chain((1, 1, 1), ackers=0),
-        chain_trace([np.array([work_ns] * len(arrivals)), np.array([10 * SECOND] * len(arrivals))]),
+    scene = start_chain(
+        (1, 1, 1),
+        [np.array([work_ns] * len(arrivals)), np.array([10 * SECOND] * len(arrivals))],
         at_times(arrivals),
         nodes(2, cores=1),
         bolts_apart,

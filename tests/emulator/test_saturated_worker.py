@@ -7,21 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    SATURATED,
-    SECOND,
-    US,
-    Scene,
-    bolts_apart,
-    nodes,
-    rate,
-    start_chain,
-)
 
 from storm_lab.emulator.state.kinds import NETWORK
 from storm_lab.model import Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.emulator.scene import MS, SATURATED, SECOND, US, Scene, bolts_apart, nodes, rate, start_chain
 
 
 def executed(scene: Scene, component: str) -> int:

@@ -7,21 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scene import (
-    MS,
-    SATURATED,
-    SECOND,
-    Scene,
-    apart,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    rate,
-    start,
-    start_chain,
-    together,
-)
 
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
@@ -33,6 +18,7 @@ from storm_lab.errors import UserError
 from storm_lab.model import StormVersion, settings
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_8_8
 from tests.control.real_world import TOPOLOGY, play, spec
+from tests.emulator.scene import MS, SATURATED, SECOND, Scene, apart, nodes, rate, start_chain, together
 
 
 def overloaded(version: StormVersion, place: Any = together, spouts: int = 1, **given: Any) -> Scene:
@@ -167,12 +153,11 @@ def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> 
 
 def test_a_low_watermark_above_the_high_one_is_refused() -> None:
     with pytest.raises(UserError, match=r"low\.watermark = 8388608: .*give at most 1000"):
-        start(
-            chain((1, 1)),
-            chain_trace([constant_work(0)]),
+        start_chain(
+            (1, 1),
+            0,
             SourcePlan(SourceKind.SATURATED),
-            nodes(1),
-            together,
+            ackers=None,
             version=V2_8_8,
             settings={settings.NETTY_HIGH: 1000},
         )

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from scene import MS, SATURATED, SECOND, US, rate, start_chain
 
 from storm_lab.errors import UserError
 from storm_lab.model import Cluster, Executor, Node, Slot
 from storm_lab.model.version import V0_9_7
+from tests.emulator.scene import MS, SATURATED, SECOND, US, rate, start_chain
 
 SECONDS = 4
 

@@ -263,7 +263,7 @@ def rows_after_a_death() -> str:
 
 @pytest.mark.slow
 def test_the_same_lines_are_replayed_without_the_compiler() -> None:
-    assert printed("tests.emulator.test_sources", "t.rows_after_a_death()") == rows_after_a_death()
+    assert printed(__name__, "t.rows_after_a_death()") == rows_after_a_death()
 
 
 def test_running_the_plane_in_small_steps_changes_nothing() -> None:

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from scene import MS, SECOND, US, Scene, at_times, chain_trace, constant_work, nodes, rate, start, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Component, Subscription, Topology
+from tests.emulator.scene import (
+    MS,
+    SECOND,
+    US,
+    Scene,
+    at_times,
+    chain_trace,
+    constant_work,
+    nodes,
+    rate,
+    start,
+    together,
+)
 
 
 def topology(executors: int, tasks: int, **settings: object) -> Topology:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, US, Scene, at_times, bolts_apart, chain, chain_trace, nodes, rate, start
 
 from storm_lab.emulator.state.kinds import NETWORK
 from storm_lab.model.version import V0_9_7
+from tests.emulator.scene import MS, SECOND, US, Scene, at_times, bolts_apart, nodes, rate, start_chain
 
 SLICE = 750 * US
 
 
 def two_calls(first_ns: int, *, cores: int = 1, slice_ns: int = SLICE) -> Scene:
     """Two bolts on a node get a tuple each, 10 us apart; the first one's call takes ``first_ns``."""
-    scene = start(
-        chain((1, 2), ackers=0),
-        chain_trace([np.array([first_ns, US])]),
+    scene = start_chain(
+        (1, 2),
+        [np.array([first_ns, US])],
         at_times([100 * MS, 100 * MS + 10 * US]),
         nodes(2, cores=cores),
         bolts_apart,
@@ -53,9 +53,9 @@ def test_without_time_slices_a_waking_thread_runs_at_once() -> None:
 
 def reads_per_tuple(slice_ns: int) -> float:
     """Read calls per tuple of a node's network thread, beside a bolt that is always busy."""
-    scene = start(
-        chain((1, 1), ackers=0),
-        chain_trace([np.full(1000, 200 * US)]),
+    scene = start_chain(
+        (1, 1),
+        [np.full(1000, 200 * US)],
         rate(6000.0),
         nodes(2, cores=1),
         bolts_apart,

@@ -6,11 +6,11 @@ All costs are round numbers in microseconds, so that every instant can be added 
 from __future__ import annotations
 
 import pytest
-from scene import MS, SECOND, US, Scene, at_times, nodes, start_chain, together
 
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from tests.emulator.scene import MS, SECOND, US, Scene, at_times, nodes, start_chain, together
 
 # One line at 10 ms; the next one an hour later.
 ONE_LINE = at_times([10 * MS], anchored=True)

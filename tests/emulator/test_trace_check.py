@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scene import chain, chain_trace, constant_work, nodes, plane_of, rate
 
 from storm_lab.emulator.source import LARGEST_TUPLE, LONGEST_CALL_NS, TopologyPlan, check_plan
 from storm_lab.errors import UserError
@@ -15,6 +14,7 @@ from storm_lab.model.version import V1_0_6
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import FIELDS, EmitRandomTexts
 from storm_lab.workloads.workload_trace import WorkloadTrace
+from tests.emulator.scene import chain, chain_trace, constant_work, nodes, plane_of, rate
 
 
 def play(trace: WorkloadTrace, topology: Topology | None = None) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scene import MS, SECOND, Scene, chain, chain_trace, constant_work, nodes, rate, start
 
 from storm_lab.emulator.unreached import Unreached, unreached_of
 from storm_lab.model import Executor, Grouping, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from tests.emulator.scene import MS, SECOND, Scene, nodes, rate, start_chain
 
 V0_9_0, V0_9_2, V0_9_3 = (StormVersion((0, 9, patch)) for patch in (0, 2, 3))
 EVERY_MS = 10
@@ -17,12 +17,13 @@ EVERY_MS = 10
 
 def scene(version: StormVersion, unreached: Unreached | None = None) -> Scene:
     """A spout on node 0, one bolt on node 1 and one on node 2, each tuple copied to both."""
-    return start(
-        chain((1, 2), Grouping.ALL, ackers=0),
-        chain_trace([constant_work(MS // 10, 10)]),
+    return start_chain(
+        (1, 2),
+        MS // 10,
         rate(1000 / EVERY_MS),
         nodes(3),
         place,
+        grouping=Grouping.ALL,
         version=version,
         unreached=unreached,
     )

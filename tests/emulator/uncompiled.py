@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_HERE = Path(__file__).parent
+_ROOT = Path(__file__).parents[2]
 
 
 def printed(module: str, expression: str) -> str:
@@ -15,11 +15,7 @@ def printed(module: str, expression: str) -> str:
     check = "from storm_lab.emulator.state.jit import ENABLED\nassert not ENABLED"
     done = subprocess.run(
         [sys.executable, "-c", f"{check}\nimport {module} as t\nprint({expression})"],
-        env={
-            **os.environ,
-            "STORM_LAB_JIT": "0",
-            "PYTHONPATH": os.pathsep.join([str(_HERE), str(_HERE.parents[1])]),
-        },
+        env={**os.environ, "STORM_LAB_JIT": "0", "PYTHONPATH": str(_ROOT)},
         capture_output=True,
         text=True,
         check=False,
