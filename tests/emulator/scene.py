@@ -80,6 +80,14 @@ class Tape:
         """Return all rows of one column of a table."""
         return np.concatenate([chunk[name] for chunk in self.rows[table]])
 
+    def total(self, component: str, counter: str = "executed") -> int:
+        """Return the sum of one counter of all tasks of a component."""
+        return int(self.column("counts", counter)[self.column("counts", "component") == component].sum())
+
+    def spans(self, first: str, last: str, table: str = "executions") -> NDArray[Any]:
+        """Return the times between two instants of each row, in ns."""
+        return self.column(table, last) - self.column(table, first)
+
 
 def chain_trace(
     work: Sequence[NDArray[np.int64]], size: int = 100, keys: Sequence[int] = (0,)

@@ -25,8 +25,7 @@ def played(cost: CostModel, seconds: float, per_s: float = 100.0) -> Scene:
 
 def times(scene: Scene) -> list[int]:
     """Durations of all executions in ns, in order."""
-    taken = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "start_ns")
-    return [int(value) for value in taken]
+    return [int(taken) for taken in scene.tape.spans("start_ns", "end_ns")]
 
 
 def cpu_ms(scene: Scene, thread: str = "") -> float:

@@ -141,6 +141,6 @@ def test_a_node_that_was_idle_for_several_periods_has_its_whole_quota():
         cost=replace(PLAIN, idle_jvm_share=0.1),
     )
     scene.play(20 * SECOND)
-    waits = scene.tape.column("executions", "end_ns") - scene.tape.column("executions", "enqueue_ns")
+    waits = scene.tape.spans("enqueue_ns", "end_ns")
     # The worker needs a tenth of a core, the quota is 0.15: no tuple waits for the next period of 10 ms.
     assert waits.max() < MS

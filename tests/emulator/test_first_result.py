@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, check_source
-from storm_lab.errors import UserError
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.model import Cluster, Executor, Grouping, Node, Slot, executors_of
 from storm_lab.model.version import V0_8_2
 from tests.emulator.scene import MS, SECOND, Scene, chain, chain_trace, constant_work, start
@@ -67,8 +66,3 @@ def test_later_results_of_an_answered_call_change_nothing() -> None:
     ids = scene.tape.column("roots", "root_id")
     assert len(set(ids)) == len(ids)
     assert not np.any(scene.tape.column("roots", "outcome") == "failed")
-
-
-def test_first_result_is_refused_for_a_source_without_callers() -> None:
-    with pytest.raises(UserError, match="first_result"):
-        check_source("spout", SourcePlan(SourceKind.SATURATED, first_result=True))

@@ -39,11 +39,7 @@ def flood(
 
 
 def emitted_and_executed(scene: Scene) -> tuple[int, int]:
-    counts = scene.tape
-    component = counts.column("counts", "component")
-    emitted = int(counts.column("counts", "emitted")[component == "spout"].sum())
-    executed = int(counts.column("counts", "executed")[component == "bolt0"].sum())
-    return emitted, executed
+    return scene.tape.total("spout", "emitted"), scene.tape.total("bolt0")
 
 
 def test_inside_a_worker_a_full_queue_slows_the_spout_to_the_bolts_pace() -> None:
@@ -131,7 +127,7 @@ def test_a_bolt_that_fails_its_tuple_fails_the_root_at_once() -> None:
     done = outcome != "pending"
     assert set(outcome[done & (line % 4 % 2 == 0)]) == {"failed"}
     assert set(outcome[done & (line % 4 % 2 == 1)]) == {"acked"}
-    taken = scene.tape.column("roots", "complete_ns") - scene.tape.column("roots", "emit_ns")
+    taken = scene.tape.spans("emit_ns", "complete_ns", "roots")
     assert taken[done].max() < 1 * SECOND
 
 

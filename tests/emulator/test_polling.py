@@ -65,7 +65,7 @@ def share_of(scene: Scene, component: str, seconds: float) -> float:
 def spans(scene: Scene, first: str, last: str) -> np.ndarray:
     """Times between two instants of each execution, ns."""
     scene.plane.finish()
-    return np.asarray(scene.tape.column("executions", last) - scene.tape.column("executions", first))
+    return scene.tape.spans(first, last)
 
 
 def test_an_idle_bolt_polls_a_thousand_times_and_then_every_millisecond() -> None:
@@ -170,16 +170,15 @@ def test_polls_of_all_nodes_that_share_a_core_keep_it_awake() -> None:
     assert taken(on_one_machine(quota=0.9), alternately) > 1.1 * one_node
 
 
-def test_a_core_that_nodes_share_sleeps_shorter_between_the_polls_of_one_of_them() -> None:
-    scene = idle(bolts=4, cores=1, cost=POLLS, cluster=on_one_machine(), place=alternately)
-    scene.plane.run_until(50 * MS)
-    threads = scene.plane.kernel.thread
-    slept = sorted(threads["poll_slept"][threads["poll_every"] == 55 * US], reverse=True)
-    assert slept == pytest.approx([55 * US / max(1, others) for others in (0, 2, 3, 3 + 55 / 1055)], rel=1e-3)
-
-
-def test_polls_of_other_threads_shorten_the_sleep_of_a_core() -> None:
-    scene = idle(bolts=4, cores=1, cost=POLLS)
+@pytest.mark.parametrize(
+    ("cluster", "place"),
+    [(nodes(1, cores=1), together), (on_one_machine(), alternately)],
+    ids=["node", "machine"],
+)
+def test_polls_of_other_threads_on_a_core_shorten_its_sleep_between_polls(
+    cluster: Cluster, place: Callable[[Executor], Slot]
+) -> None:
+    scene = idle(bolts=4, cores=1, cost=POLLS, cluster=cluster, place=place)
     scene.plane.run_until(50 * MS)
     threads = scene.plane.kernel.thread
     slept = sorted(threads["poll_slept"][threads["poll_every"] == 55 * US], reverse=True)

@@ -17,8 +17,7 @@ MEAN = 2 * MS
 
 def sojourn_ms(tape, component: str = "bolt0") -> np.ndarray:
     rows = tape.column("executions", "component") == component
-    time = tape.column("executions", "end_ns") - tape.column("executions", "enqueue_ns")
-    return time[rows] / MS
+    return tape.spans("enqueue_ns", "end_ns")[rows] / MS
 
 
 def batch_interval(values: np.ndarray, batches: int = 20) -> tuple[float, float]:

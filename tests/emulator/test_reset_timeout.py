@@ -65,9 +65,7 @@ def test_a_reset_puts_the_tuple_into_the_newest_bucket(
 def test_a_reset_is_a_message_to_the_acker_and_one_back_to_the_spout() -> None:
     executed = {}
     for resets in (0, 1):
-        scene = three_long_calls(V1_0_6, resets)
-        component = scene.tape.column("counts", "component")
-        executed[resets] = scene.tape.column("counts", "executed")[component == "__acker"].sum()
+        executed[resets] = three_long_calls(V1_0_6, resets).tape.total("__acker")
     # Three inits and three acks, and three resets.
     assert executed == {0: 6, 1: 9}
 
@@ -76,7 +74,5 @@ def test_a_reset_lengthens_the_call_by_one_emit() -> None:
     """A call with a reset takes as long as a call without one plus one emit."""
     taken = []
     for resets in (0, 1):
-        scene = three_long_calls(V1_0_6, resets)
-        begin, end = scene.tape.column("executions", "start_ns"), scene.tape.column("executions", "end_ns")
-        taken.append(int((end - begin)[0]))
+        taken.append(int(three_long_calls(V1_0_6, resets).tape.spans("start_ns", "end_ns")[0]))
     assert taken[1] - taken[0] == 3000  # PLAIN's emit

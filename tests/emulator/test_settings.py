@@ -138,8 +138,7 @@ def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> 
         scene.plane.run_until(10 * SECOND)
         cpu = sum(scene.plane.sample().executor_cpu_ns.values())
         scene.plane.finish()
-        lay = scene.tape.column("executions", "start_ns") - scene.tape.column("executions", "enqueue_ns")
-        return float(lay.max()) / MS, cpu / MS
+        return float(scene.tape.spans("enqueue_ns", "start_ns").max()) / MS, cpu / MS
 
     parks, coarse = settings.BOLT_PARKS, settings.BOLT_SLEEP_MS
     (usual, cpu), (never, little) = waits(), waits(**{parks: 0})

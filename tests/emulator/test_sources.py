@@ -237,14 +237,6 @@ def test_a_changed_rate_reaches_every_partition() -> None:
     assert abs(len(roots["line"]) - (500 + 2000)) <= 12
 
 
-def test_the_same_deaths_give_the_same_rows() -> None:
-    ends = []
-    for _ in range(2):
-        ends.append(_after_death(9.0, LOG, end_s=15.0))
-    for name in ends[0]:
-        assert (ends[0][name] == ends[1][name]).all()
-
-
 def rows_after_a_death() -> str:
     """Digest of the roots of a log, of held queues and of callers around a death of their spouts."""
     digest = hashlib.sha256()

@@ -80,6 +80,16 @@ def test_a_line_without_a_record_is_refused() -> None:
         play(replace(trace, sources={"spout": np.array([0, 1000])}))
 
 
+def test_a_trace_for_another_topology_is_refused() -> None:
+    with pytest.raises(UserError, match="unknown to topology"):
+        play(chain_trace([constant_work(1, 1)] * 3))
+
+
+def test_a_spout_without_a_source_is_refused() -> None:
+    with pytest.raises(UserError, match="has no source"):
+        plane_of(nodes(1), [TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {})])
+
+
 def test_switched_off_timeouts_are_refused() -> None:
     off = replace(chain((1, 1)), settings={"topology.enable.message.timeouts": False})
     with pytest.raises(UserError, match="switched off"):
