@@ -9,7 +9,7 @@ import pytest
 
 from storm_lab.emulator.state.kinds import SEND
 from storm_lab.emulator.state.layout import DTYPES
-from storm_lab.model import Executor, Slot, StormVersion, Topology
+from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
 from tests.emulator.scene import (
     MS,
@@ -83,37 +83,31 @@ def test_threads_that_wait_for_room_continue_in_first_come_first_served_order() 
         assert len(set(sources[i : i + 3])) == 3
 
 
-def shares(
-    topology: Topology, place: Callable[[Executor], Slot], version: StormVersion, work: int
-) -> dict[int, int]:
-    scene = start(
-        topology, chain_trace([constant_work(work, 10)]), rate(500.0), nodes(2), place, version=version
-    )
+def shares(version: StormVersion, **given: object) -> dict[int, int]:
+    """Tuples that each of four bolts executes, one of which is on the spout's node."""
+
+    def place(executor: Executor) -> Slot:
+        return Slot("node1" if executor.component == "bolt0" and executor.start > 1 else "node0", 6700)
+
+    scene = start_chain((1, 4), 100 * US, rate(500.0), nodes(2), place, given=given, version=version)
     scene.play(20 * SECOND)
     component = scene.tape.column("counts", "component") == "bolt0"
     tasks, executed = scene.tape.column("counts", "task"), scene.tape.column("counts", "executed")
     return {int(t): int(executed[component & (tasks == t)].sum()) for t in np.unique(tasks[component])}
 
 
-def half_local(executor: Executor) -> Slot:
-    """The spout and one bolt on node0, the other bolts on node1."""
-    return Slot("node1" if executor.component == "bolt0" and executor.start > 1 else "node0", 6700)
-
-
 def test_a_plain_shuffle_of_2_x_stays_in_the_worker_while_that_keeps_up() -> None:
-    found = shares(chain((1, 4), ackers=0), half_local, V2_8_8, work=100 * US)
-    assert len(found) == 1
+    assert len(shares(V2_8_8)) == 1
 
 
 def test_a_shuffle_is_even_with_load_aware_messaging_switched_off() -> None:
-    topology = chain((1, 4), ackers=0, settings={"topology.disable.loadaware.messaging": True})
-    found = shares(topology, half_local, V2_8_8, work=100 * US)
+    found = shares(V2_8_8, **{"topology.disable.loadaware.messaging": True})
     assert max(found.values()) - min(found.values()) <= 1
     assert len(found) == 4
 
 
 def test_load_aware_shuffle_of_1_x_is_even_while_queues_are_short() -> None:
-    found = shares(chain((1, 4), ackers=0), half_local, V1_0_6, work=100 * US)
+    found = shares(V1_0_6)
     assert max(found.values()) < 1.1 * min(found.values())
 
 

@@ -19,10 +19,15 @@ def one_busy_thread(cluster: Cluster) -> Scene:
     return scene
 
 
-def started(scene: Scene, node: Node, at_s: float) -> float:
-    """Second at which a JVM is up that starts on ``node`` at ``at_s`` and needs 7 s of CPU."""
+def starter(scene: Scene, node: Node) -> tuple[VirtualClock, JvmStarts]:
+    """A clock and what starts JVMs on ``node``, each of which needs 7 s of CPU."""
     clock = VirtualClock()
-    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), node, ns(5.0), ns(7.0))
+    return clock, JvmStarts(clock, SteppedPlane(scene.plane, clock), node, ns(5.0), ns(7.0))
+
+
+def started(scene: Scene, node: Node, at_s: float) -> float:
+    """Second at which a JVM is up that starts on ``node`` at ``at_s``."""
+    clock, starts = starter(scene, node)
     up: list[float] = []
     clock.at(ns(at_s), Rank.PROCESS, "test", lambda: starts.begin(0, lambda: up.append(clock.now_ns / 1e9)))
     clock.run_until(ns(60.0))
@@ -52,8 +57,7 @@ def test_a_thread_gets_its_share_of_the_core_during_a_jvm_start_and_all_of_it_la
     scene = one_busy_thread(cluster)
     worker = scene.plane.kernel.worker
     spent = []
-    clock = VirtualClock()
-    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
+    clock, starts = starter(scene, cluster.nodes[0])
     starts.begin(0, lambda: None)
     for second in (9.0, 20.0):
         clock.run_until(ns(second))
@@ -66,9 +70,7 @@ def test_a_thread_gets_its_share_of_the_core_during_a_jvm_start_and_all_of_it_la
 def test_cpu_of_a_starting_jvm_counts_for_the_node_and_for_no_worker():
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
-    clock = VirtualClock()
-    plane = SteppedPlane(scene.plane, clock)
-    starts = JvmStarts(clock, plane, cluster.nodes[0], ns(5.0), ns(7.0))
+    clock, starts = starter(scene, cluster.nodes[0])
     starts.begin(0, lambda: None)
     clock.run_until(ns(6.0))
     # A burst of 100 ms may have begun that is not counted yet.
@@ -82,8 +84,7 @@ def test_cpu_of_a_starting_jvm_counts_for_the_node_and_for_no_worker():
 def test_a_jvm_that_is_killed_while_it_starts_wants_no_more_cpu():
     cluster = nodes(1, cores=1)
     scene = one_busy_thread(cluster)
-    clock = VirtualClock()
-    starts = JvmStarts(clock, SteppedPlane(scene.plane, clock), cluster.nodes[0], ns(5.0), ns(7.0))
+    clock, starts = starter(scene, cluster.nodes[0])
     starts.begin(0, lambda: None)
     clock.run_until(ns(1.0))
     assert scene.plane.kernel.node["starting"][0] == START_THREADS

@@ -52,48 +52,38 @@ def test_connections_of_0_9_2_are_flushed_from_thirty_seconds_on(
     assert late - early == pytest.approx(connections * 100 * 10 * US, rel=0.02)
 
 
+def wake_ups(version: StormVersion, per_s: float, seconds: int, **cost: float) -> float:
+    """Waits a second that end in a worker with a spout and a bolt, by the CPU that they cost from 5 s on."""
+    taken = []
+    for wake_us in (0.0, 5.0):
+        given = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=wake_us, **cost)
+        scene = start_chain((1, 1), 0, rate(per_s), version=version, cost=given)
+        scene.plane.run_until(5 * SECOND)
+        scene.plane.sample()
+        scene.plane.run_until((5 + seconds) * SECOND)
+        taken.append(scene.plane.sample().node_cpu_ns["node0"] / seconds)
+    return (taken[1] - taken[0]) / (5 * US)
+
+
 @pytest.mark.parametrize(("version", "woken"), [(V0_9_2, 3), (V1_0_6, 2)])
 def test_up_to_0_9_each_batch_wakes_the_transfer_thread_even_if_all_of_it_is_local(
     version: StormVersion, woken: int
 ) -> None:
     # A spout sends 125 tuples a second to a bolt in its own worker. The spout's send thread and the bolt are
     # woken, and so is the transfer thread, without need. Their waits never last 10 ms.
-    cost = replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=0.0)
-    taken = []
-    for wake_us in (0.0, 5.0):
-        scene = start_chain(
-            (1, 1), 0, rate(125.0), version=version, cost=replace(cost, consumer_wake_us=wake_us)
-        )
-        scene.plane.run_until(5 * SECOND)
-        scene.plane.sample()
-        scene.plane.run_until(15 * SECOND)
-        taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 10)
     # Waits of the bolt's send thread and of the worker's system executor.
     waits = (1 + 2) * 100 if version == V0_9_2 else 0
     # A turn that finds a tuple also ends a sleep.
     turns = 1000
-    assert taken[1] - taken[0] == pytest.approx((waits + turns + woken * 125) * 5 * US, rel=0.02)
+    assert wake_ups(version, 125.0, 10) == pytest.approx(waits + turns + woken * 125, rel=0.02)
 
 
 @pytest.mark.parametrize(("per_s", "ends"), [(125.0, 0), (40.0, 2), (10.0, 9)])
 def test_a_wait_for_a_tuple_times_out_after_every_full_ten_milliseconds(per_s: float, ends: int) -> None:
     # Tuples come every 8, 25 or 100 ms. The bolt and the spout's send thread wait for them, and so does the
     # transfer thread, which is woken without need. Tuples come slightly late and take some time to process.
-    taken = []
-    for wake_us in (0.0, 5.0):
-        scene = start_chain(
-            (1, 1),
-            0,
-            rate(per_s),
-            version=V0_9_2,
-            cost=replace(PLAIN, idle_jvm_share=0.0, consumer_wake_us=wake_us, timer_slack_us=60.0),
-        )
-        scene.plane.run_until(5 * SECOND)
-        scene.plane.sample()
-        scene.plane.run_until(25 * SECOND)
-        taken.append(float(scene.plane.sample().node_cpu_ns["node0"]) / 20)
-    woken = 3 * (1 + ends) * per_s
-    assert taken[1] - taken[0] == pytest.approx((300 + 1e6 / 1060 + woken) * 5 * US, rel=0.02)
+    ended = wake_ups(V0_9_2, per_s, 20, timer_slack_us=60.0)
+    assert ended == pytest.approx(300 + 1e6 / 1060 + 3 * (1 + ends) * per_s, rel=0.02)
 
 
 def test_housekeeping_begins_its_next_period_when_its_work_is_done() -> None:

@@ -5,22 +5,21 @@ They are behind the recordings of R-Storm's topologies.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable, Sequence
+
 import pytest
 
 from storm_lab.emulator.state.kinds import NETWORK
-from storm_lab.model import Slot, StormVersion
+from storm_lab.model import Executor, Slot, StormVersion
 from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
 from tests.emulator.scene import MS, SATURATED, SECOND, US, Scene, bolts_apart, nodes, rate, start_chain
 
 
 def executed(scene: Scene, component: str) -> int:
     """Tuples that a component executed since the last counting window began."""
-    names = scene.plane._names.component_index
-    wanted = [i for i, (_, name) in enumerate(names) if name == component]
-    return int(
-        scene.plane.kernel.task["executed"][np.isin(scene.plane.kernel.task["component"], wanted)].sum()
-    )
+    k = scene.plane.kernel
+    index = scene.plane._names.component_index["t", component]
+    return int(k.task["executed"][k.task["component"] == index].sum())
 
 
 def network_cpu(scene: Scene, node: int) -> int:
@@ -73,45 +72,33 @@ def test_a_queue_of_storm_2_frees_its_places_one_by_one() -> None:
     assert max(steady) < 1000
 
 
-def two_bolts(debug: bool) -> int:
-    """Tuples that two bolts of one worker execute in 9 s, on a node with a core for each thread."""
-    scene = start_chain(
-        (1, 2),
-        0 if debug else MS,
-        SATURATED,
-        nodes(2, cores=16),
-        bolts_apart,
-        given={"topology.debug": debug},
-        version=V0_9_7,
-        ideal=True,
-    )
-    if debug:
-        scene.plane.kernel.cost["log_receive"] = MS
-        scene.plane.kernel.cost["log_emit"] = 10 * US
-    else:
-        scene.plane.kernel.cost["poll"] = 10 * US
-    scene.plane.run_until(9 * SECOND)
-    return executed(scene, "bolt0")
+def flooded(
+    executors: Sequence[int],
+    work: int = 0,
+    cores: int = 16,
+    place: Callable[[Executor], Slot] = bolts_apart,
+    debug: bool = True,
+    **cost_ns: int,
+) -> Scene:
+    """A chain whose spout never sleeps, without costs but these of the kernel, by default with log lines."""
+    given = {"topology.debug": debug}
+    cluster = nodes(2, cores=cores)
+    scene = start_chain(executors, work, SATURATED, cluster, place, given=given, version=V0_9_7, ideal=True)
+    for name, ns in cost_ns.items():
+        scene.plane.kernel.cost[name] = ns
+    return scene
 
 
 def test_only_one_thread_of_a_worker_writes_into_its_log_at_a_time() -> None:
-    assert two_bolts(debug=False) == pytest.approx(2 * 9000, rel=0.01)
-    assert two_bolts(debug=True) == pytest.approx(9000, rel=0.01)
+    free = flooded((1, 2), MS, debug=False, poll=10 * US)
+    logging = flooded((1, 2), log_receive=MS, log_emit=10 * US)
+    for scene, bolts_at_work in ((free, 2), (logging, 1)):
+        scene.plane.run_until(9 * SECOND)
+        assert executed(scene, "bolt0") == pytest.approx(bolts_at_work * 9000, rel=0.01)
 
 
 def test_logging_continues_after_a_writing_and_a_waiting_thread_have_died() -> None:
-    scene = start_chain(
-        (1, 3),
-        0,
-        SATURATED,
-        nodes(2, cores=16),
-        bolts_apart,
-        given={"topology.debug": True},
-        version=V0_9_7,
-        ideal=True,
-    )
-    scene.plane.kernel.cost["log_receive"] = MS
-    scene.plane.kernel.cost["log_emit"] = 100 * US
+    scene = flooded((1, 3), log_receive=MS, log_emit=100 * US)
     scene.plane.run_until(2 * SECOND)
     bolts = [executor for executor in scene.view if executor.component == "bolt0"]
     for executor in bolts[:2]:
@@ -123,19 +110,11 @@ def test_logging_continues_after_a_writing_and_a_waiting_thread_have_died() -> N
 
 def spout_and_bolt_of_one_log(turn: int) -> tuple[int, int]:
     """Emits of a spout (1 ms of logging) and executions of a busy bolt (2 ms), in 9 s on one core."""
-    scene = start_chain(
-        (1, 1, 1),
-        0,
-        SATURATED,
-        nodes(2, cores=1),
-        lambda executor: Slot("node1" if executor.component == "bolt0" else "node0", 6700),
-        given={"topology.debug": True},
-        version=V0_9_7,
-        ideal=True,
-    )
-    scene.plane.kernel.cost["log_receive"] = 2 * MS
-    scene.plane.kernel.cost["log_emit"] = MS
-    scene.plane.kernel.cost["slice"] = turn
+
+    def place(executor: Executor) -> Slot:
+        return Slot("node1" if executor.component == "bolt0" else "node0", 6700)
+
+    scene = flooded((1, 1, 1), 0, 1, place, log_receive=2 * MS, log_emit=MS, slice=turn)
     scene.plane.run_until(9 * SECOND)
     return int(scene.plane.kernel.task["emitted"][0]), executed(scene, "bolt1")
 

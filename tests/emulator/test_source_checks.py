@@ -11,6 +11,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, che
 from storm_lab.errors import UserError
 
 RATE = SourcePlan(SourceKind.RATE, rate_per_s=10.0)
+LOG = replace(RATE, on_fail=FailurePolicy.REPLAY, checkpoint_ns=10)
 LOOP = SourcePlan(SourceKind.CLOSED_LOOP, calls=2)
 TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_period_ns=10)
 
@@ -32,7 +33,10 @@ TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_perio
         (replace(RATE, first_result=True), "first_result cannot be True"),
         (replace(RATE, fetch_lines=0), "fetch_lines = 0"),
         (replace(RATE, fetch_thread=True), "fetch_thread cannot be True"),
-        (replace(RATE, checkpoint_ns=10), "checkpoint_ns cannot be 10"),
+        (replace(RATE, checkpoint_ns=10), "checkpoint_ns cannot be 10.*a log replays"),
+        (replace(LOG, anchored=False), "checkpoint_ns cannot be 10.*a log replays"),
+        (replace(LOG, checkpoint_ns=-1), "checkpoint_ns = -1"),
+        (replace(LOOP, checkpoint_ns=10), "checkpoint_ns cannot be 10.*keep no log"),
         (replace(LOOP, calls=0), "calls = 0"),
         (replace(LOOP, anchored=False), "anchored cannot be False"),
         (replace(TRACE, arrivals_ns=None), "arrivals_ns"),
@@ -52,5 +56,5 @@ def test_an_invalid_source_is_refused_in_one_line_with_field_and_spout(
 
 
 def test_valid_sources_pass() -> None:
-    for plan in (RATE, LOOP, TRACE, replace(RATE, on_fail=FailurePolicy.REPLAY, checkpoint_ns=10)):
+    for plan in (RATE, LOG, LOOP, TRACE):
         check_source("s", plan)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from storm_lab.emulator.setup.offset_log import OffsetLog
-from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
+from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
 from storm_lab.model import Slot
@@ -25,7 +25,6 @@ from tests.emulator.scene import (
     chain_trace,
     constant_work,
     nodes,
-    plane_of,
     start,
     together,
 )
@@ -281,20 +280,6 @@ def test_a_log_stores_the_first_line_that_is_not_acked() -> None:
     assert (log.stored, log.committed) == ([0, 7, 5], 3)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        (replace(LOG, on_fail=FailurePolicy.FORGET), "checkpoint_ns.*a log replays"),
-        (replace(LOG, anchored=False), "checkpoint_ns.*a log replays"),
-        (replace(CALLS, checkpoint_ns=SECOND), "checkpoint_ns.*keep no log"),
-        (replace(LOG, checkpoint_ns=-1), "checkpoint_ns"),
-    ],
-)
-def test_invalid_settings_of_a_log_are_refused(bad: SourcePlan, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        _scene(bad)
-
-
 def test_a_log_without_ackers_is_refused() -> None:
     topology = chain([1, 1], ackers=0)
     trace = chain_trace([constant_work(US, 10)])
@@ -305,43 +290,6 @@ def test_a_log_without_ackers_is_refused() -> None:
 def test_a_topology_without_a_log_has_no_committed_offset() -> None:
     with pytest.raises(UserError, match="no spout of this topology reads a log"):
         _scene(HELD).plane.committed_lines("t")
-
-
-def test_a_source_keeps_its_rate_after_more_lines_than_64_bits_of_arithmetic_hold() -> None:
-    # 10**12 times ten million lines, or times 100 s in ns and 10**8 lines in 1,000 s, is beyond 2**63.
-    scene = _fast_source(begun_at=SECOND - 100 * SECOND, taken=10_000_000)
-    scene.plane.run_until(2 * SECOND)
-    assert scene.plane.kernel.source[0].taken == pytest.approx(10_100_000, abs=1)
-
-
-def test_lines_that_wait_stay_when_the_rate_changes_after_a_long_time() -> None:
-    scene = _fast_source(begun_at=SECOND - 100 * SECOND, taken=10_000_000 - 5)
-    scene.plane.activate(next(iter(scene.workers.values())), False)
-    scene.plane.set_load("t", "spout", 1000.0)
-    # Those five, the one that is just arriving, and from then on one a millisecond.
-    assert scene.plane.kernel.source[0].origin == SECOND + MS - 6 * MS
-
-
-def _fast_source(begun_at: int, taken: int) -> Scene:
-    """100,000 lines a second, of which ``taken`` have been taken when the scene is at 1 s."""
-    trace = chain_trace([constant_work(US)])
-    source = SourcePlan(SourceKind.RATE, rate_per_s=100_000.0, anchored=False)
-    scene = start(chain([1, 1]), trace, source, nodes(1), together, ideal=True, sample_every=1 << 40)
-    worker = next(iter(scene.workers.values()))
-    scene.plane.activate(worker, False)
-    scene.plane.run_until(SECOND)
-    scene.plane.kernel.source[0].origin, scene.plane.kernel.source[0].taken = begun_at, taken
-    scene.plane.activate(worker, True)
-    return scene
-
-
-def test_a_rate_that_is_set_before_the_submission_holds_from_the_submission_on() -> None:
-    trace = chain_trace([constant_work(10 * US)])
-    plan = TopologyPlan(chain([1, 1]), trace, {"spout": replace(POPPED, anchored=False)}, submit_s=30.0)
-    plane = plane_of(nodes(1), [plan])
-    plane.run_until(SECOND)
-    plane.set_load("t", "spout", 200.0)
-    assert plane.kernel.source[0].origin == 30 * SECOND
 
 
 @pytest.mark.parametrize("source", [CALLS, replace(HELD, rate_per_s=20_000.0)], ids=["calls", "held"])

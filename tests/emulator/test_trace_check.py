@@ -90,6 +90,12 @@ def test_a_spout_without_a_source_is_refused() -> None:
         plane_of(nodes(1), [TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {})])
 
 
+def test_a_plan_with_an_invalid_source_is_refused() -> None:
+    plan = TopologyPlan(chain((1, 1)), chain_trace([constant_work(1, 1)]), {"spout": rate(-1.0)})
+    with pytest.raises(UserError, match="rate_per_s"):
+        check_plan(plan)
+
+
 def test_switched_off_timeouts_are_refused() -> None:
     off = replace(chain((1, 1)), settings={"topology.enable.message.timeouts": False})
     with pytest.raises(UserError, match="switched off"):
