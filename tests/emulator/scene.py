@@ -246,7 +246,6 @@ def start_chain(
     grouping: Grouping = Grouping.SHUFFLE,
     ackers: int | None = 0,
     max_spout_pending: int | None = None,
-    message_timeout_s: float = 30.0,
     given: Mapping[str, Any] | None = None,
     size: int = 100,
     **options: Any,
@@ -257,8 +256,8 @@ def start_chain(
     ``given`` are settings of the topology; ``options`` are those of `start`.
     """
     lines = [constant_work(work, 10)] * (len(executors) - 1) if isinstance(work, int) else work
-    limits = {"max_spout_pending": max_spout_pending, "message_timeout_s": message_timeout_s}
-    topology = chain(executors, grouping, ackers=ackers, settings=given or {}, **limits)
+    fields = {"ackers": ackers, "max_spout_pending": max_spout_pending, "settings": given or {}}
+    topology = chain(executors, grouping, **fields)
     return start(topology, chain_trace(lines, size), source, cluster or nodes(1), place, **options)
 
 
@@ -290,9 +289,9 @@ def at_times(times: Sequence[int] | NDArray[np.int64], *, anchored: bool = False
     )
 
 
-def poisson(rate_per_s: float, count: int, seed: int = 7) -> SourcePlan:
+def poisson(rate_per_s: float, count: int) -> SourcePlan:
     """Poisson arrivals, unanchored."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(7)
     times = np.cumsum(rng.exponential(SECOND / rate_per_s, count)).astype(np.int64)
     return SourcePlan(
         SourceKind.TRACE, arrivals_ns=times, arrival_period_ns=int(times[-1]) + 1, anchored=False

@@ -52,7 +52,6 @@ def storm(
     grouping: Grouping,
     seed: int = 1,
     replay: bool = False,
-    kill: bool = True,
     rate_per_s: float = 300.0,
     scale: float = 1.0,
     crowded: bool = False,
@@ -80,11 +79,10 @@ def storm(
     )
     plane = scene.plane
     plane.run_until(round(5 * scale * SECOND))
-    if kill:
-        slot = round_robin(next(e for e in scene.view if e.component == "bolt0"))
-        plane.stop_worker(scene.workers[slot])
-        plane.run_until(round(8 * scale * SECOND))
-        scene.start_again(slot, Slot("node2", 6703))
+    slot = round_robin(next(e for e in scene.view if e.component == "bolt0"))
+    plane.stop_worker(scene.workers[slot])
+    plane.run_until(round(8 * scale * SECOND))
+    scene.start_again(slot, Slot("node2", 6703))
     scene.play(round(20 * scale * SECOND))
     return scene
 

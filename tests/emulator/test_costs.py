@@ -243,11 +243,11 @@ def flooded(version: StormVersion, cost: CostModel) -> Scene:
     return scene
 
 
-def sending_us(scene: Scene, seconds: int) -> float:
-    """CPU time of all send threads in the next ``seconds`` seconds, in us."""
+def sending_us(scene: Scene) -> float:
+    """CPU time of all send threads in the next four seconds, in us."""
     scene.plane.sample()
     before = len(scene.tape.column("cpu", "cpu_ms"))
-    scene.plane.run_until(scene.plane.now_ns + seconds * SECOND)
+    scene.plane.run_until(scene.plane.now_ns + 4 * SECOND)
     scene.plane.sample()
     threads, taken = (scene.tape.column("cpu", name)[before:] for name in ("thread", "cpu_ms"))
     return 1000 * float(taken[threads == "send"].sum())
@@ -257,15 +257,15 @@ def test_a_thread_that_waits_for_room_in_a_queue_polls_repeatedly() -> None:
     # The thread parks for a nanosecond, which takes 55 us, wakes up in 30 us and polls for 5 us.
     polls = replace(QUIET, look_us=5.0, timer_slack_us=55.0, wake_us=30.0)
     free = replace(polls, look_us=0.0)
-    taken = sending_us(flooded(V0_9_7, polls), 4) - sending_us(flooded(V0_9_7, free), 4)
+    taken = sending_us(flooded(V0_9_7, polls)) - sending_us(flooded(V0_9_7, free))
     assert taken == pytest.approx(4e6 / 90 * 5, rel=0.1)
 
 
 def test_waiting_for_room_in_a_queue_costs_no_cpu_from_1_0_on() -> None:
     polls = replace(QUIET, look_us=5.0)
     free = replace(polls, look_us=0.0)
-    taken = sending_us(flooded(V1_0_6, polls), 4)
-    assert taken == pytest.approx(sending_us(flooded(V1_0_6, free), 4), rel=0.1)
+    taken = sending_us(flooded(V1_0_6, polls))
+    assert taken == pytest.approx(sending_us(flooded(V1_0_6, free)), rel=0.1)
 
 
 def test_no_thread_waits_for_room_once_the_queue_is_gone() -> None:

@@ -56,10 +56,10 @@ def played(
     return scene
 
 
-def share_of(scene: Scene, component: str, seconds: float) -> float:
-    """Cores that a component's executors used since the start, if nothing was sampled before."""
+def bolt_share(scene: Scene) -> float:
+    """Cores that the bolts' executors used since the start, if nothing was sampled before."""
     found = scene.plane.sample().executor_cpu_ns.items()
-    return sum(cpu for (_, executor), cpu in found if executor.component == component) / (seconds * SECOND)
+    return sum(cpu for (_, executor), cpu in found if executor.component == "bolt0") / scene.plane.now_ns
 
 
 def spans(scene: Scene, first: str, last: str) -> np.ndarray:
@@ -70,7 +70,7 @@ def spans(scene: Scene, first: str, last: str) -> np.ndarray:
 
 def test_an_idle_bolt_polls_a_thousand_times_and_then_every_millisecond() -> None:
     # The one tuple comes right after the start.
-    polls = share_of(played(POLLS, 1.0, 0.001, place=apart), "bolt0", 1.0) * SECOND / (10 * US)
+    polls = bolt_share(played(POLLS, 1.0, 0.001, place=apart)) * SECOND / (10 * US)
     assert polls == pytest.approx(1000 + (1000 - 55) / 1.055, rel=0.02)
 
 
@@ -85,7 +85,7 @@ def test_polls_cost_most_at_light_load_and_less_when_idle_or_under_heavy_load() 
     beside_work = []
     for per_s in (1.0, 50.0, 20_000.0):
         scene = played(POLLS, 2.0, per_s, work=20 * US)
-        beside_work.append(share_of(scene, "bolt0", 2.0) - per_s * 24e-6)
+        beside_work.append(bolt_share(scene) - per_s * 24e-6)
     idle, light, heavy = beside_work
     # 10 us every 55 us.
     assert light == pytest.approx(10 / 55, rel=0.05)
@@ -123,7 +123,7 @@ def test_polls_are_delayed_if_they_need_more_cpu_than_the_core_has() -> None:
     scene = idle(bolts=3, cores=1, cost=replace(POLLS, look_us=40.0))
     scene.plane.run_until(100 * MS)
     wanted, others = 3 * 40 / 55, 40 / 1055
-    assert share_of(scene, "bolt0", 0.1) == pytest.approx(wanted / (wanted + others), rel=0.02)
+    assert bolt_share(scene) == pytest.approx(wanted / (wanted + others), rel=0.02)
     # The thousand polls are not done after 60 ms, nor after 100 ms.
     assert scene.plane.kernel.node["poll_load"][0] > 2 * 1024
 
@@ -133,7 +133,7 @@ def test_polls_cost_less_on_a_core_that_other_threads_keep_awake() -> None:
     def taken(cores: int) -> float:
         scene = idle(bolts=4, cores=cores, cost=replace(POLLS, look_beside=0.4))
         scene.plane.run_until(50 * MS)
-        return share_of(scene, "bolt0", 0.05) * 55 / 4
+        return bolt_share(scene) * 55 / 4
 
     # The spout polls every 1.055 ms.
     by_rate = {1: 4 + 55 / 1055, 4: 1.0}
@@ -159,7 +159,7 @@ def test_polls_of_all_nodes_that_share_a_core_keep_it_awake() -> None:
     def taken(cluster: Cluster, place: Callable[[Executor], Slot]) -> float:
         scene = idle(bolts=4, cores=1, cost=cost, cluster=cluster, place=place)
         scene.plane.run_until(50 * MS)
-        return share_of(scene, "bolt0", 0.05) * 55 / 4
+        return bolt_share(scene) * 55 / 4
 
     one_node = 10 * (0.4 + 0.6 / (4 + 55 / 1055))
     assert taken(nodes(1, cores=1), together) == pytest.approx(one_node, rel=0.02)
@@ -252,7 +252,7 @@ def test_slowing_a_node_does_not_make_its_earlier_polls_dearer() -> None:
         scene = played(replace(PLAIN, look_us=15.0), 20.0 - 0.001, 0.001)
         scene.plane.set_node_speed("node0", factor)
         scene.plane.run_until(20 * SECOND)
-        used.append(share_of(scene, "bolt0", 20.0))
+        used.append(bolt_share(scene))
     assert used[1] == pytest.approx(used[0], rel=0.01)
 
 

@@ -30,14 +30,13 @@ def calls(bolts: int, cores: int, turn_ns: int) -> Scene:
     return scene
 
 
-def threads_on_cores(scene: Scene, node: int = 0, steps: int = 200) -> list[set[int]]:
-    """Main threads that have a core of ``node``, sampled every ms."""
+def threads_on_cores(scene: Scene, steps: int = 200) -> list[set[int]]:
+    """Main threads that have a core of node 0, sampled every ms."""
     seen = []
     for _ in range(steps):
         scene.plane.run_until(scene.plane.now_ns + MS)
         k = scene.plane.kernel
-        first = node * int(k.s[0]["burst_width"])
-        running = k.burst["thread"][first : first + int(k.node["active"][node])]
+        running = k.burst["thread"][: int(k.node["active"][0])]
         seen.append({int(thread) for thread in running if k.thread["kind"][thread] == MAIN})
     return seen
 

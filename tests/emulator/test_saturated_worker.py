@@ -22,9 +22,9 @@ def executed(scene: Scene, component: str) -> int:
     return int(k.task["executed"][k.task["component"] == index].sum())
 
 
-def network_cpu(scene: Scene, node: int) -> int:
+def network_cpu(scene: Scene) -> int:
     threads = scene.plane.kernel.thread
-    return int(threads["cpu"][(threads["kind"] == NETWORK) & (threads["node"] == node)].sum())
+    return int(threads["cpu"][(threads["kind"] == NETWORK) & (threads["node"] == 0)].sum())
 
 
 def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() -> None:
@@ -34,9 +34,9 @@ def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() 
     scene.plane.kernel.cost["receive"] = 40 * US
     # By then the bolt's queue is full and the receive thread is blocked.
     scene.plane.run_until(10 * SECOND)
-    read, done = network_cpu(scene, 0), executed(scene, "bolt0")
+    read, done = network_cpu(scene), executed(scene, "bolt0")
     scene.plane.run_until(19 * SECOND)
-    assert (network_cpu(scene, 0) - read) / (40 * US) == pytest.approx(9 * 2500, rel=0.01)
+    assert (network_cpu(scene) - read) / (40 * US) == pytest.approx(9 * 2500, rel=0.01)
     assert executed(scene, "bolt0") - done < 0.25 * 9 * 2500
 
 
@@ -45,7 +45,7 @@ def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> Non
         scene = start_chain((1, 1), 100 * US, rate(500.0), nodes(2), bolts_apart, version=version)
         scene.plane.run_until(2 * SECOND)
         assert executed(scene, "bolt0") > 900
-        assert network_cpu(scene, 0) == 0
+        assert network_cpu(scene) == 0
 
 
 def emitted_by_half_second(version: StormVersion) -> list[int]:

@@ -62,11 +62,11 @@ def _end(scene: Scene, at_s: float) -> dict[str, Any]:
     return {name: scene.tape.column("roots", name) for name in names}
 
 
-def _after_death(at_s: float, source: SourcePlan, *, end_s: float = 20.0, **options: Any) -> dict[str, Any]:
+def _after_death(at_s: float, source: SourcePlan, **options: Any) -> dict[str, Any]:
     """Roots of a run whose spouts are killed and started again."""
     scene = _scene(source, **options)
     _restart_spouts(scene, at_s)
-    return _end(scene, end_s)
+    return _end(scene, 20.0)
 
 
 def _lines(roots: dict[str, Any], chosen: Any) -> list[int]:
