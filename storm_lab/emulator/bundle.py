@@ -39,14 +39,13 @@ class Bundle:
 
     With ``delays`` False, costs are multiplied but delays that use no CPU (connections, wake-ups, sleeps,
     round trips to servers) are not. Throughput and CPU are then still right, but latencies are not: neither
-    k-fold nor real.
+    k-fold nor real. Raises `UserError` for a size outside the allowed range.
     """
 
     size: int = 1
     delays: bool = True
 
-    def check(self) -> None:
-        """Refuse a size outside the allowed range; the `UserError` names both."""
+    def __post_init__(self) -> None:
         check_whole("a bundle", "bundle.size", self.size, low=1, high=LARGEST)
 
     def scaled_delay_ns(self, delay_ns: int) -> int:

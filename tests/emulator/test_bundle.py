@@ -173,9 +173,9 @@ def test_bundles_of_one_tuple_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("size", [0, -3, LARGEST + 1])
-def test_an_invalid_bundle_size_is_refused(size: int) -> None:
+def test_a_bundle_of_an_invalid_size_is_refused(size: int) -> None:
     with pytest.raises(UserError, match="a bundle needs a whole number") as refusal:
-        _play(Bundle(size), 0.1, SATURATED)
+        Bundle(size)
     assert refusal.value.field == "bundle.size"
 
 
