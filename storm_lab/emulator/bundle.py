@@ -55,7 +55,8 @@ class Bundle:
     def apply(self, k: Kernel) -> None:
         """Turn a newly built kernel of single tuples into one of bundles.
 
-        Raises `UserError` if the recorded arrivals of one period do not fill a bundle.
+        Raises `UserError` if the recorded arrivals of one period do not fill a bundle, or if bundles come so
+        seldom that a source's rate would change by more than a thousandth.
         """
         if self.size == 1:
             return
@@ -78,7 +79,12 @@ class Bundle:
         ):
             for name in names:
                 table[name] *= self.size
-        k.source["rate_milli"] //= self.size
+        rates = k.source["rate_milli"]
+        if np.any(rates % self.size * 1000 > rates):
+            message = "bundles of this size would round a source's rate by more than a thousandth"
+            remedy = "give smaller bundles, or a higher rate"
+            raise UserError(message, field="bundle.size", value=self.size, remedy=remedy)
+        rates //= self.size
         # A log's partitions begin one line after the other, from the topology's submission on.
         for component in np.unique(k.source["component"]):
             own = k.source["component"] == component

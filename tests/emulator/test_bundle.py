@@ -184,6 +184,12 @@ def test_too_few_recorded_arrivals_are_refused() -> None:
         _play(Bundle(K), 0.1, poisson(100.0, K - 1))
 
 
+@pytest.mark.parametrize(("rate_per_s", "size"), [(5.0, 10_000), (12.5, 7_000)])
+def test_a_rate_that_bundles_would_round_is_refused(rate_per_s: float, size: int) -> None:
+    with pytest.raises(UserError, match=rf"bundle.size = {size}: .* round a source's rate"):
+        _play(Bundle(size), 0.1, SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s))
+
+
 def test_bundles_of_a_topology_that_is_submitted_later_begin_with_it() -> None:
     source = SourcePlan(SourceKind.RATE, rate_per_s=1000.0, anchored=False)
     plan = TopologyPlan(
