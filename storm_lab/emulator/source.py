@@ -54,7 +54,7 @@ class SourcePlan:
 
     Args:
         kind: what decides when the next line is available.
-        rate_per_s: RATE: lines per second.
+        rate_per_s: RATE: lines per second, rounded to a thousandth; 0: none.
         arrivals_ns: TRACE: ascending arrival times from 0, repeated with period ``arrival_period_ns``.
         arrival_period_ns: TRACE: longer than the last arrival time.
         calls: CLOSED_LOOP: concurrent callers.
@@ -112,6 +112,8 @@ def check_source(spout: str, plan: SourcePlan) -> None:
     owner = f"the source of spout {spout!r}"
     check_kinds(owner, plan)
     check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")
+    if 0 < plan.rate_per_s < 0.001:
+        refuse("rate_per_s", plan.rate_per_s, "give 0, or at least 0.001 lines per second")
     for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
         check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)
     check_whole(owner, "fetch_lines", plan.fetch_lines, low=1, high=MOST_FETCHED)

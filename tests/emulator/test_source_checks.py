@@ -23,6 +23,7 @@ TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_perio
         (replace(RATE, rate_per_s=None), "rate_per_s: the source of spout 's' needs a number, not None"),
         (replace(RATE, rate_per_s=float("nan")), "rate_per_s = nan"),
         (replace(RATE, rate_per_s=-1.0), "rate_per_s = -1.0"),
+        (replace(RATE, rate_per_s=0.0004), "rate_per_s cannot be 0.0004; give 0, or at least 0.001"),
         (replace(RATE, rate_per_s=1e12), "rate_per_s = 1000000000000.0"),
         (replace(RATE, kind="rate"), "kind = 'rate': .* needs a SourceKind; give SourceKind.RATE or"),
         (replace(RATE, on_fail="replay"), "on_fail = 'replay': .*; give .* or FailurePolicy.REPLAY"),
