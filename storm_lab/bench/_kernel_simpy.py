@@ -33,7 +33,7 @@ from storm_lab.bench._kernel_model import (
     network_ns,
     start,
 )
-from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.model.version import V0_8_2
 

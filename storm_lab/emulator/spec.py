@@ -16,6 +16,7 @@ from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.times import ControlTimes, Timers
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
+from storm_lab.emulator.queue_sizes import QueueSizes, watermarks_of
 from storm_lab.emulator.source import SourceKind, TopologyPlan, check_plan
 from storm_lab.emulator.unreached import Unreached
 from storm_lab.errors import UserError
@@ -132,6 +133,10 @@ def check_spec(spec: EmulationSpec) -> None:
         check_settings_version(f"topology {plan.topology.id!r}", plan.topology.settings, spec.version)
         if not spec.control_only:
             check_plan(plan)
+    if not spec.control_only:
+        watermarks_of(spec.settings)
+        for plan in spec.with_defaults().topologies:
+            QueueSizes.of(spec.version, plan.topology.settings)
     if spec.timers is not None and (both := [key for key in spec.settings if key in TIMERS]):
         message = "the run has timers of its own, which override this setting"
         remedy = f"set timers.{TIMERS[both[0]][0]} instead"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
 from storm_lab.model import Topology

@@ -11,7 +11,7 @@ import pytest
 
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.document import constants_table, with_constants
-from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.state import kinds
 from storm_lab.model.constant import constants_of
 from storm_lab.model.version import V0_8_2, V2_8_8

@@ -12,8 +12,9 @@ from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation
-from storm_lab.emulator.setup.queue_sizes import QueueSizes
+from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind, SourcePlan
+from storm_lab.emulator.spec import check_spec
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion, settings
 from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_0, V2_8_8
@@ -150,16 +151,19 @@ def test_an_idle_bolt_of_2_x_parks_and_sleeps_as_the_clusters_settings_say() -> 
     assert never < 1.5
 
 
-def test_a_low_watermark_above_the_high_one_is_refused() -> None:
-    with pytest.raises(UserError, match=r"low\.watermark = 8388608: .*give at most 1000"):
-        start_chain(
-            (1, 1),
-            0,
-            SourcePlan(SourceKind.SATURATED),
-            ackers=None,
-            version=V2_8_8,
-            settings={settings.NETTY_HIGH: 1000},
-        )
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({settings.PRODUCER_BATCH: 20_000}, r"producer\.batch\.size = 20000: .* half of its queue"),
+        ({settings.NETTY_HIGH: 1000}, r"low\.watermark = 8388608: .*give at most 1000"),
+    ],
+    ids=str,
+)
+def test_sizes_with_which_workers_do_not_start_are_refused_before_a_run(
+    given: dict[str, int], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        check_spec(replace(spec(version=V2_8_8), settings=given))
 
 
 def test_every_timer_has_its_setting() -> None:

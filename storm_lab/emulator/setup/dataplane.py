@@ -15,9 +15,9 @@ from storm_lab.emulator.kernel import acking, cpu, lifecycle, network, source_qu
 from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls, set_slowdown
 from storm_lab.emulator.plane import Loss, WindowSample
+from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
-from storm_lab.emulator.setup.queue_sizes import QueueSizes
 from storm_lab.emulator.source import SourceKind
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state.names import NS_PER_S

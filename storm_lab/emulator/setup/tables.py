@@ -6,28 +6,30 @@ sources, nodes and channels. Workers, executors and threads are added when the c
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from storm_lab.emulator.plane import MOST_LINKS
+from storm_lab.emulator.queue_sizes import watermarks_of
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.costs import cost_row, lognormal
-from storm_lab.emulator.setup.queue_sizes import set_batches
 from storm_lab.emulator.source import check_plan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.emulator.state import kinds
 from storm_lab.emulator.state.arrays import Kernel
 from storm_lab.emulator.state.layout import Arrays, records
-from storm_lab.emulator.state.names import NS_PER_S, NS_PER_US, Names
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US, Names
 from storm_lab.emulator.unreached import unreached_of
-from storm_lab.errors import UserError
-from storm_lab.model import ACKER, Executor, acker_count, executors_of
+from storm_lab.model import ACKER, Executor, Topology, acker_count, executors_of
 from storm_lab.model import settings as keys
 from storm_lab.model.settings import flag_of, number_of
 from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 
-# Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
-HIGH_WATERMARK = 16_777_216
-LOW_WATERMARK = 8_388_608
+# Defaults of topology.disruptor.batch.size and batch.timeout.millis of 1.x, and of
+# topology.batch.flush.interval.millis of 2.x.
+BATCH_1 = 100
+FLUSH_MS_DEFAULT = 1
 # Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 2 * MOST_LINKS
@@ -88,7 +90,11 @@ def build(spec: EmulationSpec) -> tuple[Kernel, Names]:
     s.free_message = s.free_root = -1
     s.sample_every = spec.sample_every
     s.cost_seed = np.uint64((spec.seed * 0xA0761D6478BD642F + 0x632BE59BD9B4E019) & 0xFFFFFFFFFFFFFFFF)
-    _limit_connections(kernel, spec)
+    high, low = watermarks_of(spec.settings)
+    kernel.cost[0].high_watermark = high if version >= V2_0_0 else 0
+    kernel.cost[0].low_watermark = low
+    sockets = 2 * round(number_of(spec.settings, keys.NETTY_BUFFER, SOCKET_BUFFER))
+    s.unread_high, s.unread_low = high + sockets, low + sockets
     s.link_check = LINK_CHECK_NS
     s.queued_bytes = round(cost.queued_tuple_bytes)
     s.heap_bytes = round(cost.worker_memory_mb * 1_000_000)
@@ -102,21 +108,6 @@ def build(spec: EmulationSpec) -> tuple[Kernel, Names]:
     s.bolt_margin = flow.max_copies(kernel, spec.topologies) + 4
     spec.bundle.apply(kernel)
     return kernel, names
-
-
-def _limit_connections(kernel: Kernel, spec: EmulationSpec) -> None:
-    """Set how many bytes may wait on a connection of 2.x before its sender stops."""
-    s, cost = kernel.s[0], kernel.cost[0]
-    high = round(number_of(spec.settings, keys.NETTY_HIGH, HIGH_WATERMARK))
-    low = round(number_of(spec.settings, keys.NETTY_LOW, LOW_WATERMARK))
-    if low > high:
-        remedy = f"give at most {high}, or set {keys.NETTY_HIGH} as well"
-        message = "the low watermark must not be above the high one"
-        raise UserError(message, field=keys.NETTY_LOW, value=low, remedy=remedy)
-    sockets = 2 * round(number_of(spec.settings, keys.NETTY_BUFFER, SOCKET_BUFFER))
-    cost.high_watermark = high if spec.version >= V2_0_0 else 0
-    cost.low_watermark = low
-    s.unread_high, s.unread_low = high + sockets, low + sockets
 
 
 def _build_names(spec: EmulationSpec) -> Names:
@@ -209,7 +200,7 @@ def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None
         row.debug = int(flag_of(topology.settings, keys.DEBUG))
         row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, spec.cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
-        set_batches(row, topology, spec.version, spec.cost)
+        _set_batches(row, topology, spec)
     for (topology_id, component_id), index in names.component_index.items():
         t = names.topologies.index(topology_id)
         topology = plans[t].topology
@@ -234,3 +225,25 @@ def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None
             row.component = index
             row.id = number
             row.local = local
+
+
+def _set_batches(row: Any, topology: Topology, spec: EmulationSpec) -> None:
+    """Set how many tuples are gathered for the queues of a topology, and how often they are flushed."""
+    given, version = topology.settings, spec.version
+    flush_ms = 0.0
+    row.producer_batch = row.transfer_batch = 1
+    if version >= V2_0_0:
+        row.producer_batch = round(number_of(given, keys.PRODUCER_BATCH, 1))
+        row.transfer_batch = round(number_of(given, keys.TRANSFER_BATCH, 1))
+        if max(row.producer_batch, row.transfer_batch) > 1:
+            flush_ms = number_of(given, keys.FLUSH_MS, FLUSH_MS_DEFAULT)
+    elif version >= V1_0_0:
+        row.overflows = 1
+        row.producer_batch = row.transfer_batch = round(number_of(given, keys.DISRUPTOR_BATCH, BATCH_1))
+        if row.producer_batch > 1:
+            flush_ms = number_of(given, keys.DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
+    if flush_ms > 0:
+        # 2.x sets its timer relative to the present, so each tick is late by the slack; 1.x ticks at a
+        # fixed period.
+        slack_ns = spec.cost.timer_slack_us * NS_PER_US if version >= V2_0_0 else 0.0
+        row.flush = round(flush_ms * NS_PER_MS + slack_ns)

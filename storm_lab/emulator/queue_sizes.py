@@ -1,16 +1,13 @@
-"""Capacities and batch sizes of a worker's queues: Storm's defaults or those of the settings."""
+"""Capacities of a worker's queues and connections: Storm's defaults or those of the settings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
-from storm_lab.emulator.cost import CostModel
-from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_US
 from storm_lab.errors import UserError
-from storm_lab.model import StormVersion, Topology
+from storm_lab.model import StormVersion
 from storm_lab.model import settings as keys
 from storm_lab.model.settings import SettingValue, number_of
 from storm_lab.model.version import V1_0_0, V2_0_0
@@ -21,12 +18,11 @@ from storm_lab.model.version import V1_0_0, V2_0_0
 PLACES = 1024
 RECEIVE_PLACES_2 = 32768
 TRANSFER_PLACES_2 = 1000
-# Defaults of topology.disruptor.batch.size and batch.timeout.millis of 1.x, and of
-# topology.batch.flush.interval.millis of 2.x.
-BATCH_1 = 100
-FLUSH_MS_DEFAULT = 1
 # In 1.x queues are counted in tuples instead of places: about this many to a place.
 TUPLES_PER_PLACE = 8
+# Defaults of storm.messaging.netty.buffer.high.watermark and low.watermark, bytes (Storm 2.x).
+HIGH_WATERMARK = 16_777_216
+LOW_WATERMARK = 8_388_608
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +37,10 @@ class QueueSizes:
     def of(
         cls, version: StormVersion, settings: Mapping[str, SettingValue] = MappingProxyType({})
     ) -> QueueSizes:
-        """Return Storm's default buffer sizes, or those of a topology's settings."""
+        """Return Storm's default buffer sizes, or those of a topology's settings.
+
+        Raises `UserError` for batches with which workers of 2.x do not start.
+        """
 
         def size(key: str, default: int) -> int:
             return round(number_of(settings, key, default))
@@ -69,23 +68,15 @@ class QueueSizes:
         )
 
 
-def set_batches(row: Any, topology: Topology, version: StormVersion, cost: CostModel) -> None:
-    """Set how many tuples are gathered for the queues of a topology, and how often they are flushed."""
-    given = topology.settings
-    flush_ms = 0.0
-    row.producer_batch = row.transfer_batch = 1
-    if version >= V2_0_0:
-        row.producer_batch = round(number_of(given, keys.PRODUCER_BATCH, 1))
-        row.transfer_batch = round(number_of(given, keys.TRANSFER_BATCH, 1))
-        if max(row.producer_batch, row.transfer_batch) > 1:
-            flush_ms = number_of(given, keys.FLUSH_MS, FLUSH_MS_DEFAULT)
-    elif version >= V1_0_0:
-        row.overflows = 1
-        row.producer_batch = row.transfer_batch = round(number_of(given, keys.DISRUPTOR_BATCH, BATCH_1))
-        if row.producer_batch > 1:
-            flush_ms = number_of(given, keys.DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
-    if flush_ms > 0:
-        # 2.x sets its timer relative to the present, so each tick is late by the slack; 1.x ticks at a
-        # fixed period.
-        slack_ns = cost.timer_slack_us * NS_PER_US if version >= V2_0_0 else 0.0
-        row.flush = round(flush_ms * NS_PER_MS + slack_ns)
+def watermarks_of(settings: Mapping[str, SettingValue]) -> tuple[int, int]:
+    """Return how many bytes may wait on a connection of 2.x before its sender stops, and when it goes on.
+
+    Raises `UserError` if the low watermark of the cluster's settings is above the high one.
+    """
+    high = round(number_of(settings, keys.NETTY_HIGH, HIGH_WATERMARK))
+    low = round(number_of(settings, keys.NETTY_LOW, LOW_WATERMARK))
+    if low > high:
+        remedy = f"give at most {high}, or set {keys.NETTY_HIGH} as well"
+        message = "the low watermark must not be above the high one"
+        raise UserError(message, field=keys.NETTY_LOW, value=low, remedy=remedy)
+    return high, low
