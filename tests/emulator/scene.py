@@ -204,16 +204,16 @@ def start(
     topology: Topology,
     trace: WorkloadTrace,
     source: SourcePlan,
-    cluster: Cluster,
-    place: Callable[[Executor], Slot],
+    cluster: Cluster | None = None,
+    place: Callable[[Executor], Slot] = together,
     *,
     version: StormVersion = V0_8_2,
     ideal: bool = False,
     **options: Any,
 ) -> Scene:
-    """Start every executor in the slot that ``place`` returns; ``ideal`` removes every overhead.
+    """Start every executor in the slot that ``place`` returns, by default all in one.
 
-    ``options`` are those of `plane_of`.
+    ``ideal`` removes every overhead. ``options`` are those of `plane_of`.
 
     In 1.x tuples are handed over one by one, unless the topology's settings give a batch size: waits for
     flush ticks would hide the effects that most scenes are about.
@@ -222,7 +222,7 @@ def start(
     if V1_0_0 <= version < V2_0_0:
         topology = replace(topology, settings={DISRUPTOR_BATCH: 1, **topology.settings})
     plan = TopologyPlan(topology, trace, {"spout": source})
-    plane = plane_of(cluster, [plan], tape, version=version, **options)
+    plane = plane_of(cluster or nodes(1), [plan], tape, version=version, **options)
     if ideal:
         take_overheads_away(plane)
     groups: dict[Slot, list[Executor]] = {}
@@ -258,7 +258,7 @@ def start_chain(
     lines = [constant_work(work, 10)] * (len(executors) - 1) if isinstance(work, int) else work
     fields = {"ackers": ackers, "max_spout_pending": max_spout_pending, "settings": given or {}}
     topology = chain(executors, grouping, **fields)
-    return start(topology, chain_trace(lines, size), source, cluster or nodes(1), place, **options)
+    return start(topology, chain_trace(lines, size), source, cluster, place, **options)
 
 
 def take_overheads_away(plane: DataPlane) -> None:

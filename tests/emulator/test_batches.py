@@ -194,8 +194,6 @@ def most_queued(kind: str, component: str, topology: Topology, cost: CostModel) 
         topology,
         chain_trace([constant_work(0), constant_work(MS)]),
         SourcePlan(SourceKind.SATURATED, anchored=topology.ackers > 0),
-        nodes(1),
-        together,
         version=V1_2_4,
         cost=cost,
     )

@@ -29,7 +29,6 @@ from tests.emulator.scene import (
     plane_of,
     poisson,
     start,
-    together,
 )
 
 ONLY_TUPLES = replace(PLAIN, idle_jvm_share=0.0)
@@ -158,7 +157,7 @@ def test_timeouts_are_not_stretched_so_slow_bundles_can_fail() -> None:
     trace = chain_trace([constant_work(MS)])
 
     def failed(size: int) -> int:
-        scene = start(topology, trace, SATURATED, nodes(1), together, cost=ONLY_TUPLES, bundle=Bundle(size))
+        scene = start(topology, trace, SATURATED, cost=ONLY_TUPLES, bundle=Bundle(size))
         scene.plane.run_until(4 * SECOND)
         scene.plane.finish()
         return int((scene.tape.column("roots", "outcome") == "failed").sum())

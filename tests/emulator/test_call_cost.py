@@ -14,6 +14,7 @@ from tests.emulator.uncompiled import printed
 
 QUIET = replace(PLAIN, idle_jvm_share=0.0)
 VARIED = replace(QUIET, service_cv=0.35)
+COLD = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
 
 
 def played(cost: CostModel, seconds: float, per_s: float = 100.0) -> Scene:
@@ -59,8 +60,7 @@ def test_a_task_draws_the_same_costs_without_the_compiler() -> None:
 
 def test_the_excess_cost_of_cold_framework_code_halves_as_it_is_compiled() -> None:
     # 10 calls/s of the spout and 10 of the bolt. Dispatch costs 4 us warm, and 12 us cold.
-    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
-    framework = [(value - 1 * MS) / (4 * US) for value in times(played(cost, 46, per_s=10.0))]
+    framework = [(value - 1 * MS) / (4 * US) for value in times(played(COLD, 46, per_s=10.0))]
     assert framework[0] == pytest.approx(3.0)
     # 20 calls a second. Half of the compilation is due evenly over the first 700 calls, so a seventh of it
     # after 200. Each seventh linearly halves the rest of the excess of 2, less the 1/128 left after all.
@@ -73,21 +73,13 @@ def test_the_excess_cost_of_cold_framework_code_halves_as_it_is_compiled() -> No
 
 
 def test_a_worker_without_calls_stays_cold() -> None:
-    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.0)
     # Two calls of the spout and one of the bolt came before.
-    assert (times(played(cost, 41, per_s=0.05))[-1] - 1 * MS) / (4 * US) == pytest.approx(3.0, abs=0.03)
-
-
-def test_compilers_spend_their_cpu_as_code_warms_up() -> None:
-    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=2.0)
-    compiled, free = (cpu_ms(played(c, 10.15, per_s=10.0)) for c in (cost, replace(cost, compile_s=0.0)))
-    # A seventh is due after 200 calls.
-    assert compiled - free == pytest.approx(2000.0 / 7, rel=0.03)
+    assert (times(played(COLD, 41, per_s=0.05))[-1] - 1 * MS) / (4 * US) == pytest.approx(3.0, abs=0.03)
 
 
 def test_code_warms_up_no_faster_than_it_is_compiled() -> None:
     # One core and a bolt that could use all of it: calls are soon made, but each halving takes 1 s of CPU.
-    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=7.0)
+    cost = replace(COLD, compile_s=7.0)
     scene = start_chain((1, 1), 200 * US, SATURATED, nodes(1, cores=1), max_spout_pending=50, cost=cost)
     seen = []
     for second in (3, 6, 9):
@@ -105,7 +97,7 @@ def test_code_warms_up_no_faster_than_it_is_compiled() -> None:
 
 
 def test_compilation_ends_once_all_code_is_compiled() -> None:
-    cost = replace(QUIET, warm_up_factor=3.0, warm_up_calls=200.0, compile_s=0.5)
+    cost = replace(COLD, compile_s=0.5)
     assert cpu_ms(played(cost, 25.0), "compiler") == pytest.approx(500.0, rel=0.01)
 
 

@@ -149,20 +149,6 @@ def test_numba_compiles_by_itself_if_one_module_cannot_be_imported(monkeypatch: 
     assert jit.compilers() == ({}, {})
 
 
-def test_numbas_own_compiler_gives_the_right_result() -> None:
-    options: Any = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-
-    def least(a: int, b: int) -> int:
-        return a if a < b else b
-
-    inner: Any = numba.njit(**options)(least)
-
-    def total(a: int) -> int:
-        return int(inner(a, 5) + inner(3, a))
-
-    assert numba.njit(**options)(total)(1500) == 8
-
-
 Edit = Callable[[str, str, str], Code]
 
 

@@ -73,6 +73,22 @@ def woken_us(scene: Scene) -> float:
     return 1000 * sum(cpu for component, thread, cpu in rows if (component, thread) != ("spout", "main"))
 
 
+def added_us(
+    version: StormVersion,
+    place: Callable[[Executor], Slot],
+    cost: CostModel,
+    cores: int = 8,
+    **constant: float,
+) -> float:
+    """CPU that a constant, otherwise 0, adds to all threads but the spout's own."""
+    without = replace(cost, **dict.fromkeys(constant, 0.0))
+    free, priced = (
+        woken_us(one_tuple(version, place, each, cores=cores))
+        for each in (without, replace(cost, **constant))
+    )
+    return priced - free
+
+
 def test_twice_the_work_per_cycle_halves_the_cost_of_storms_own_code_only() -> None:
     # Dispatch takes 4 us in addition to the millisecond of user code.
     assert executing_us(one_tuple(V0_9_7, together)) == pytest.approx(1004)
@@ -114,9 +130,7 @@ def test_a_bolt_that_fails_its_input_has_logged_it_like_any_other() -> None:
         trace = chain_trace([constant_work(100 * US, 10)])
         trace.records["emissions"][1:] = emissions
         topology = chain((1, 1), ackers=1, settings={"topology.debug": True})
-        scene = start(
-            topology, trace, rate(100.0, anchored=True), nodes(1), together, version=V0_9_7, cost=QUIET
-        )
+        scene = start(topology, trace, rate(100.0, anchored=True), version=V0_9_7, cost=QUIET)
         scene.play(SECOND)
         took.append(executing_us(scene))
     assert took[1] == pytest.approx(took[0])
@@ -145,30 +159,23 @@ def test_sending_and_receiving_are_dearer_over_zeromq(version: StormVersion, dea
 def test_every_thread_that_is_woken_pays_for_the_wake_up(
     version: StormVersion, place: Callable[[Executor], Slot], woken: int
 ) -> None:
-    free, priced = (
-        woken_us(one_tuple(version, place, replace(QUIET, consumer_wake_us=wake))) for wake in (0.0, 7.0)
-    )
-    assert priced - free == pytest.approx(7 * woken, abs=0.01)
+    assert added_us(version, place, QUIET, consumer_wake_us=7.0) == pytest.approx(7 * woken, abs=0.01)
 
 
 @pytest.mark.parametrize(("place", "woken"), [(together, 2), (apart, 5 + 1)])
 def test_waking_a_thread_from_a_long_sleep_costs_more(place: Callable[[Executor], Slot], woken: int) -> None:
     # The tuple wakes threads that have slept for 10 ms; the event loop that writes it is one more.
-    free, priced = (
-        woken_us(one_tuple(V1_0_6, place, replace(QUIET, write_us=1.0, asleep_us=us, sleep_half_us=2500.0)))
-        for us in (0.0, 10.0)
-    )
-    assert priced - free == pytest.approx(woken * 10 * 10 / (10 + 2.5), rel=0.05)
+    cost = replace(QUIET, write_us=1.0, sleep_half_us=2500.0)
+    added = added_us(V1_0_6, place, cost, asleep_us=10.0)
+    assert added == pytest.approx(woken * 10 * 10 / (10 + 2.5), rel=0.05)
 
 
 @pytest.mark.parametrize("wake_us", [5.0, 50.0])
 def test_waking_a_sleeping_thread_costs_less_on_a_core_that_was_just_busy(wake_us: float) -> None:
     # The only core works on the tuple before it wakes each thread in turn, and rests during the wake-up.
     cost = replace(QUIET, wake_us=wake_us, sleep_half_us=150.0)
-    free, priced = (
-        woken_us(one_tuple(V1_0_6, together, replace(cost, asleep_us=us), cores=1)) for us in (0.0, 10.0)
-    )
-    assert priced - free == pytest.approx(2 * 10 * wake_us / (wake_us + 150), abs=0.01)
+    added = added_us(V1_0_6, together, cost, cores=1, asleep_us=10.0)
+    assert added == pytest.approx(2 * 10 * wake_us / (wake_us + 150), abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -181,19 +188,15 @@ def test_a_thread_that_runs_rarely_pays_for_cold_caches(
 ) -> None:
     # The tuple comes after 10 ms, in 2.x after 11, so a half-time of 30 ms makes it a quarter of 20 us.
     cost = replace(QUIET, look_us=1.0, cold_cache_half_us=30_000.0)
-    free, cold = (
-        woken_us(one_tuple(version, place, replace(cost, cold_cache_us=us), cores=2)) for us in (0.0, 20.0)
-    )
-    assert cold - free == pytest.approx(runs * 20 / 4, rel=0.08)
+    added = added_us(version, place, cost, cores=2, cold_cache_us=20.0)
+    assert added == pytest.approx(runs * 20 / 4, rel=0.08)
 
 
 def test_a_core_that_others_keep_awake_does_not_warm_a_threads_caches() -> None:
     # As above: the only core works until it wakes each thread in turn, but they have waited for 10 ms.
     cost = replace(QUIET, wake_us=5.0, cold_cache_half_us=30_000.0)
-    free, cold = (
-        woken_us(one_tuple(V1_0_6, together, replace(cost, cold_cache_us=us), cores=1)) for us in (0.0, 20.0)
-    )
-    assert cold - free == pytest.approx(2 * 20 / 4, rel=0.05)
+    added = added_us(V1_0_6, together, cost, cores=1, cold_cache_us=20.0)
+    assert added == pytest.approx(2 * 20 / 4, rel=0.05)
 
 
 def test_system_calls_cost_the_same_in_all_versions() -> None:

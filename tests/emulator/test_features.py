@@ -40,7 +40,6 @@ from tests.emulator.scene import (
     start,
     start_chain,
     take_overheads_away,
-    together,
 )
 
 V0_9_2 = StormVersion((0, 9, 2))
@@ -61,7 +60,7 @@ def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
     trace = chain_trace([constant_work(1 * MS, 1), constant_work(1 * MS, 1)])
     # On a tick bolt0 emits one tuple, as it does for a line.
     trace = replace(trace, ticks={"bolt0": 1})
-    scene = start(topology, trace, rate(0.0), nodes(1), together, ideal=True)
+    scene = start(topology, trace, rate(0.0), ideal=True)
     scene.plane.run_until(10 * SECOND + 1)
     scene.play(11 * SECOND - 1)
     assert scene.tape.total("bolt0") == 0  # ticks are not tuples
@@ -79,7 +78,7 @@ def test_an_executor_of_several_tasks_runs_them_in_one_thread() -> None:
         ackers=0,
     )
     work = constant_work(1 * MS, 9)
-    scene = start(topology, chain_trace([work]), rate(300.0), nodes(1), together, ideal=True)
+    scene = start(topology, chain_trace([work]), rate(300.0), ideal=True)
     scene.play(10 * SECOND)
     tasks = scene.tape.column("executions", "task")
     assert sorted(set(tasks)) == [1, 2, 3]
@@ -123,7 +122,7 @@ def test_a_server_with_one_place_serves_one_request_after_another() -> None:
     trace.records["server_ns"][1::2] = 5 * MS
     trace = replace(trace, servers=("store",))
     cost = CostModel(warm_up_factor=1.0, server_places=1, server_latency_us=200)
-    scene = start(chain((1, 4), ackers=0), trace, rate(1000.0), nodes(1), together, cost=cost, ideal=True)
+    scene = start(chain((1, 4), ackers=0), trace, rate(1000.0), cost=cost, ideal=True)
     scene.play(20 * SECOND)
     assert scene.tape.total("bolt0") == pytest.approx(20 * SECOND / (5 * MS), rel=0.01)
     # Waiting costs no CPU.
@@ -267,7 +266,7 @@ def test_no_heap_is_ever_full_with_a_silent_heap_share_of_one() -> None:
 
 def test_a_direct_grouping_sends_to_the_task_that_the_tuple_names() -> None:
     trace = chain_trace([constant_work(1 * MS, 6)], keys=(2, 0, 0, 2, 1, 2))
-    scene = start(chain((1, 3), Grouping.DIRECT, ackers=0), trace, rate(60.0), nodes(1), together, ideal=True)
+    scene = start(chain((1, 3), Grouping.DIRECT, ackers=0), trace, rate(60.0), ideal=True)
     scene.play(10 * SECOND - 1)
     _, counts = np.unique(scene.tape.column("executions", "task"), return_counts=True)
     assert counts.tolist() == [200, 100, 300]

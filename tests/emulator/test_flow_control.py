@@ -115,7 +115,7 @@ def test_a_bolt_that_fails_its_tuple_fails_the_root_at_once() -> None:
     trace = chain_trace([constant_work(1 * MS, 4)])
     bolt_records = np.arange(1, 8, 2)
     trace.records["emissions"][bolt_records[::2]] = -1
-    scene = start(chain((1, 1), ackers=1), trace, rate(100.0, anchored=True), nodes(1), together)
+    scene = start(chain((1, 1), ackers=1), trace, rate(100.0, anchored=True))
     scene.play(10 * SECOND)
     outcome, line = scene.tape.column("roots", "outcome"), scene.tape.column("roots", "line")
     done = outcome != "pending"

@@ -9,18 +9,7 @@ import pytest
 
 from storm_lab.model import StormVersion
 from storm_lab.model.version import V0_9_7, V1_0_6, V2_8_8
-from tests.emulator.scene import (
-    MS,
-    SECOND,
-    Scene,
-    at_times,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    start,
-    together,
-)
+from tests.emulator.scene import MS, SECOND, Scene, at_times, chain, chain_trace, constant_work, nodes, start
 
 
 def three_long_calls(version: StormVersion, resets: int) -> Scene:
@@ -34,7 +23,6 @@ def three_long_calls(version: StormVersion, resets: int) -> Scene:
         replace(trace, servers=("store",)),
         at_times(np.array([10 * MS] * 3), anchored=True),
         nodes(1, cores=8),
-        together,
         version=version,
     )
     scene.play(20 * SECOND)

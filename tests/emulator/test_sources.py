@@ -15,19 +15,7 @@ from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan
 from storm_lab.emulator.state import kinds
 from storm_lab.errors import UserError
 from storm_lab.model import Slot
-from tests.emulator.scene import (
-    MS,
-    SECOND,
-    US,
-    Scene,
-    apart,
-    chain,
-    chain_trace,
-    constant_work,
-    nodes,
-    start,
-    together,
-)
+from tests.emulator.scene import MS, SECOND, US, Scene, apart, chain, chain_trace, constant_work, nodes, start
 from tests.emulator.uncompiled import printed
 
 LINES = 100_000
@@ -284,7 +272,7 @@ def test_a_log_without_ackers_is_refused() -> None:
     topology = chain([1, 1], ackers=0)
     trace = chain_trace([constant_work(US, 10)])
     with pytest.raises(UserError, match="has no ackers"):
-        start(topology, trace, LOG, nodes(1), together)
+        start(topology, trace, LOG)
 
 
 def test_a_topology_without_a_log_has_no_committed_offset() -> None:
@@ -331,7 +319,7 @@ def _calls_at_work(scene: Scene) -> int:
 def test_attempts_are_counted_up_to_what_their_column_holds() -> None:
     trace = chain_trace([constant_work(10 * US, 10)])
     trace.records["emissions"][1:] = -1
-    scene = start(chain([1, 1], ackers=1), trace, replace(HELD, rate_per_s=0.01), nodes(1), together)
+    scene = start(chain([1, 1], ackers=1), trace, replace(HELD, rate_per_s=0.01))
     scene.plane.run_until(SECOND)
     pending = scene.plane.kernel.root["executor"] >= 0
     scene.plane.kernel.root["attempt"][pending] = 40_000

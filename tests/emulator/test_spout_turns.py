@@ -17,7 +17,6 @@ from tests.emulator.scene import (
     nodes,
     rate,
     start,
-    together,
 )
 
 
@@ -39,7 +38,6 @@ def turns(plan: SourcePlan, executors: int = 1, tasks: int = 1, **settings: obje
         chain_trace([constant_work(0, 10)]),
         plan,
         nodes(1, cores=8),
-        together,
         ideal=True,
     )
     scene.plane.kernel.cost["poll"] = 100 * US
@@ -87,7 +85,6 @@ def test_the_pending_limit_is_checked_once_a_turn_so_several_tasks_may_exceed_it
         chain_trace([constant_work(1 * MS, 10)]),
         SourcePlan(SourceKind.SATURATED),
         nodes(1, cores=8),
-        together,
         ideal=True,
     )
     scene.plane.kernel.cost["poll"] = 10 * US
