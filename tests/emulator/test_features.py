@@ -13,12 +13,10 @@ from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state import kinds
 from storm_lab.model import (
     Cluster,
-    Component,
     Grouping,
     Node,
     Slot,
     StormVersion,
-    Subscription,
     Topology,
     executors_of,
 )
@@ -31,6 +29,8 @@ from tests.emulator.scene import (
     Scene,
     Tape,
     apart,
+    at_times,
+    bolts_apart,
     chain,
     chain_trace,
     constant_work,
@@ -46,17 +46,8 @@ V0_9_2 = StormVersion((0, 9, 2))
 
 
 def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
-    topology = Topology(
-        "t",
-        (
-            Component("spout", outputs={"default": ("x",)}),
-            Component(
-                "bolt0", inputs=(Subscription("spout"),), outputs={"default": ("x",)}, tick_seconds=1.0
-            ),
-            Component("bolt1", inputs=(Subscription("bolt0"),)),
-        ),
-        ackers=0,
-    )
+    spout, first, second = chain((1, 1, 1)).components
+    topology = Topology("t", (spout, replace(first, tick_seconds=1.0), second), ackers=0)
     trace = chain_trace([constant_work(1 * MS, 1), constant_work(1 * MS, 1)])
     # On a tick bolt0 emits one tuple, as it does for a line.
     trace = replace(trace, ticks={"bolt0": 1})
@@ -69,14 +60,8 @@ def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:
 
 
 def test_an_executor_of_several_tasks_runs_them_in_one_thread() -> None:
-    topology = Topology(
-        "t",
-        (
-            Component("spout", outputs={"default": ("x",)}),
-            Component("bolt0", executors=1, tasks=3, inputs=(Subscription("spout"),)),
-        ),
-        ackers=0,
-    )
+    spout, bolt = chain((1, 1)).components
+    topology = Topology("t", (spout, replace(bolt, tasks=3)), ackers=0)
     work = constant_work(1 * MS, 9)
     scene = start(topology, chain_trace([work]), rate(300.0), ideal=True)
     scene.play(10 * SECOND)
@@ -285,6 +270,15 @@ def test_queues_beyond_the_limit_end_the_run_and_keep_what_was_recorded() -> Non
         scene.plane.run_until(100 * SECOND)
     scene.plane.finish()
     assert scene.tape.total("bolt0") > 0
+
+
+def test_a_run_ends_before_the_virtual_time_of_a_busy_node_overflows() -> None:
+    hour = 3600 * SECOND
+    scene = start_chain((1, 1), hour, at_times(range(40)), nodes(2), bolts_apart, ideal=True)
+    scene.plane.run_until(29 * hour)
+    with pytest.raises(EmulationStoppedError, match="busy for 29 hours"):
+        scene.plane.run_until(60 * hour)
+    assert scene.plane.now_ns == pytest.approx(29.3 * hour, rel=0.002)
 
 
 def test_memory_does_not_grow_with_the_length_of_a_run() -> None:

@@ -22,6 +22,8 @@ from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.tuplelog.buffer import Recorder
 
 LOAD_REPORT_NS = 5 * NS_PER_S
+MOST_VIRTUAL_TIME = 3 << 61
+"""Virtual time of a node at which a run ends, before ends of bursts exceed 64 bits: 29 busy hours."""
 _BUDGET = 1 << 62
 _BEFORE_START = -1
 """A time before the first event."""
@@ -64,7 +66,8 @@ class KernelRunner(Plane):
     def run_until(self, time_ns: int) -> None:
         """Play all events up to and including a time.
 
-        Raises `EmulationStoppedError` if more tuples are queued than the limit allows.
+        Raises `EmulationStoppedError` if more tuples are queued than the limit allows, or a node has been
+        busy for longer than its virtual time holds.
         """
         offsets = self._offsets
         while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
@@ -78,6 +81,10 @@ class KernelRunner(Plane):
             if due == self._next_count:
                 self._log.write_counts(self.kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
+                if self.kernel.node["v"].max() > MOST_VIRTUAL_TIME:
+                    raise EmulationStoppedError(
+                        "a node has been busy for 29 hours, the most that a run can count: make it shorter"
+                    )
         self._run_kernel(time_ns)
 
     def _run_kernel(self, time_ns: int) -> None:
