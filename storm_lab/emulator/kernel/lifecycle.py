@@ -41,9 +41,10 @@ def _open_thread(
 
 
 @entry
-def open_worker(k: State, worker: int, node: int, topology: int, first_thread: int, transfer: int) -> None:
+def open_worker(k: State, worker: int, node: int, topology: int, first_thread: int) -> None:
     """Fill a worker's row and start its shared threads, from index ``first_thread`` on."""
     w = rows.worker(k, worker)
+    t = rows.topology(k, topology)
     w.node, w.topology, w.route, w.alive = node, topology, 0, 1
     w.rack = rows.node(k, node).rack
     w.parked_head = w.parked_tail = -1
@@ -57,12 +58,11 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.housekeeping_thread, w.network_thread = first_thread + 2, first_thread + 3
     w.compiler_thread = first_thread + 4
     _open_thread(k, first_thread, kinds.RECEIVE, node, worker, -1, _UNBOUNDED, kinds.NONE)
-    _open_thread(k, first_thread + 1, kinds.TRANSFER, node, worker, -1, transfer, kinds.NONE)
+    _open_thread(k, first_thread + 1, kinds.TRANSFER, node, worker, -1, t.transfer_places, kinds.NONE)
     _open_thread(k, first_thread + 2, kinds.HOUSEKEEPING, node, worker, -1, 0, kinds.NONE)
     _open_thread(k, first_thread + 3, kinds.NETWORK, node, worker, -1, _UNBOUNDED, kinds.NONE)
     for compiler in range(bursts.COMPILERS):
         _open_thread(k, w.compiler_thread + compiler, kinds.COMPILER, node, worker, -1, 0, kinds.NONE)
-    t = rows.topology(k, topology)
     rows.thread(k, first_thread).gathers = int(t.overflows != 0 or t.producer_batch > 1)
     events.schedule(
         k, events.period_source(k, first_thread + 2), rows.s(k, 0).now + rows.cost(k, 0).housekeeping_period
@@ -79,8 +79,6 @@ def open_executor(
     tasks: int,
     source: int,
     first_thread: int,
-    main_queue: int,
-    send_queue: int,
 ) -> None:
     """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
     now = rows.s(k, 0).now
@@ -92,17 +90,17 @@ def open_executor(
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
     e.first_pending = e.last_pending = e.turn_head = -1
     c = rows.component(k, component)
+    topology = rows.topology(k, w.topology)
     role = kinds.SPOUT if c.is_spout else kinds.ACKER_BOLT if c.is_acker else kinds.BOLT
-    _open_thread(k, first_thread, kinds.MAIN, w.node, worker, index, main_queue, role)
-    _open_thread(k, first_thread + 1, kinds.SEND, w.node, worker, index, send_queue, kinds.NONE)
+    _open_thread(k, first_thread, kinds.MAIN, w.node, worker, index, topology.main_places, role)
+    _open_thread(k, first_thread + 1, kinds.SEND, w.node, worker, index, topology.send_places, kinds.NONE)
     if c.is_spout:
         rows.thread(k, first_thread).state = kinds.POLLING
-        events.schedule(k, events.period_source(k, first_thread), now + rows.topology(k, w.topology).timeout)
+        events.schedule(k, events.period_source(k, first_thread), now + topology.timeout)
     elif rows.cost(k, 0).look > 0:
         polling.become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
         events.schedule(k, events.period_source(k, first_thread), now + c.tick_period)
-    topology = rows.topology(k, w.topology)
     if topology.overflows != 0 or topology.producer_batch > 1 or topology.transfer_batch > 1:
         rows.thread(k, first_thread).gathers = rows.thread(k, first_thread + 1).gathers = 1
         if topology.overflows == 0 and topology.flush > 0:

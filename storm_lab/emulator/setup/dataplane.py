@@ -15,7 +15,6 @@ from storm_lab.emulator.kernel import acking, cpu, lifecycle, network, source_qu
 from storm_lab.emulator.kernel.main_loop import add_backlog
 from storm_lab.emulator.kernel.polling import charge_all_polls, set_slowdown
 from storm_lab.emulator.plane import Loss, WindowSample
-from storm_lab.emulator.queue_sizes import QueueSizes
 from storm_lab.emulator.setup.flow import shares
 from storm_lab.emulator.setup.kernel_runner import KernelRunner
 from storm_lab.emulator.source import SourceKind
@@ -41,9 +40,6 @@ class DataPlane(KernelRunner):
         self._attempts: dict[tuple[int, int], Attempts] = {}
         """By link that is cut, from node to node: the attempts of its senders to connect again."""
         self._plans = {plan.topology.id: plan for plan in spec.topologies}
-        self._queue_sizes = {
-            name: QueueSizes.of(spec.version, plan.topology.settings) for name, plan in self._plans.items()
-        }
         self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._thread_count = 0
         self._readers: Counter[int] = Counter()
@@ -70,14 +66,8 @@ class DataPlane(KernelRunner):
         """
         self._reserve(1, executors, slot.node)
         worker = len(self.slots)
-        lifecycle.open_worker(
-            self.kernel.state,
-            worker,
-            self._names.node_index[slot.node],
-            self._names.topologies.index(topology_id),
-            self._thread_count,
-            self._queue_sizes[topology_id].transfer,
-        )
+        node, topology = self._names.node_index[slot.node], self._names.topologies.index(topology_id)
+        lifecycle.open_worker(self.kernel.state, worker, node, topology, self._thread_count)
         self._thread_count += lifecycle.THREADS_PER_WORKER
         self.slots.append(slot)
         self._processes[slot.node] += 1
@@ -122,8 +112,6 @@ class DataPlane(KernelRunner):
             len(executor.tasks),
             names.source_of(executor),
             self._thread_count,
-            self._queue_sizes[executor.topology].main,
-            self._queue_sizes[executor.topology].send,
         )
         self._thread_count += lifecycle.THREADS_PER_EXECUTOR
         self._last_view = None

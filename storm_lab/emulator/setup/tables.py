@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from storm_lab.emulator.plane import MOST_LINKS
-from storm_lab.emulator.queue_sizes import watermarks_of
+from storm_lab.emulator.queue_sizes import QueueSizes, watermarks_of
 from storm_lab.emulator.setup import flow
 from storm_lab.emulator.setup.costs import cost_row, lognormal
 from storm_lab.emulator.source import check_plan
@@ -200,6 +200,8 @@ def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None
         row.debug = int(flag_of(topology.settings, keys.DEBUG))
         row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, spec.cost.receive_batch))
         row.max_pending = topology.max_spout_pending or 0
+        sizes = QueueSizes.of(spec.version, topology.settings)
+        row.main_places, row.send_places, row.transfer_places = sizes.main, sizes.send, sizes.transfer
         _set_batches(row, topology, spec)
     for (topology_id, component_id), index in names.component_index.items():
         t = names.topologies.index(topology_id)
