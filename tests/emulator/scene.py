@@ -153,6 +153,11 @@ def apart(executor: Executor) -> Slot:
     return Slot("node0" if executor.component == "spout" else "node1", 6700)
 
 
+def in_turn(count: int) -> Callable[[Executor], Slot]:
+    """Place executors on ``count`` nodes in turn, by their first tasks."""
+    return lambda executor: Slot(f"node{executor.start % count}", 6700)
+
+
 def bolts_apart(executor: Executor) -> Slot:
     """Place bolts on node 0 and spouts on node 1, so that only bolts use the bolts' cores."""
     return Slot("node1" if executor.component == "spout" else "node0", 6700)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from storm_lab.emulator.bundle import LARGEST, Bundle
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
-from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model import StormVersion
 from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS
 from storm_lab.model.version import V1_0_6
 from tests.emulator.scene import (
@@ -25,6 +25,7 @@ from tests.emulator.scene import (
     chain,
     chain_trace,
     constant_work,
+    in_turn,
     nodes,
     plane_of,
     poisson,
@@ -46,17 +47,13 @@ def _play(bundle: Bundle, real_s: float, source: SourcePlan, **options: Any) -> 
         trace,
         source,
         nodes(2, cores=2),
-        lambda e: _place(e),
+        in_turn(2),
         cost=options.pop("cost", ONLY_TUPLES),
         bundle=bundle,
         **options,
     )
     scene.plane.run_until(round(real_s * bundle.size * SECOND))
     return scene
-
-
-def _place(executor: Executor) -> Slot:
-    return Slot(f"node{executor.start % 2}", 6700)
 
 
 def _latencies(scene: Scene) -> NDArray[np.int64]:

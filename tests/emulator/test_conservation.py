@@ -22,6 +22,7 @@ from tests.emulator.scene import (
     chain,
     chain_trace,
     constant_work,
+    in_turn,
     nodes,
     rate,
     start,
@@ -191,7 +192,7 @@ def test_twice_the_rate_at_twice_the_clock_speed_gives_the_same_utilisation() ->
             2 * MS,
             rate(200.0 * factor, anchored=True),
             nodes(2, cores=2, core_mhz=2000.0 * factor),
-            lambda e: Slot(f"node{e.start % 2}", 6700),
+            in_turn(2),
             ackers=1,
             ideal=True,
         )
@@ -232,7 +233,7 @@ def test_executors_of_an_overloaded_worker_execute_equal_shares_of_their_remote_
 
 def test_at_light_load_placement_does_not_change_throughput() -> None:
     done = []
-    for place in (together, lambda e: Slot(f"node{e.start % 3}", 6700)):
+    for place in (together, in_turn(3)):
         scene = start_chain((1, 2, 2), 1 * MS, rate(50.0, anchored=True), nodes(3), place, ackers=1)
         scene.play(60 * SECOND)
         done.append((scene.tape.column("roots", "outcome") == "acked").sum())

@@ -11,15 +11,7 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import EmulationStoppedError
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state import kinds
-from storm_lab.model import (
-    Cluster,
-    Grouping,
-    Node,
-    Slot,
-    StormVersion,
-    Topology,
-    executors_of,
-)
+from storm_lab.model import Cluster, Grouping, Node, Slot, StormVersion, Topology, executors_of
 from storm_lab.model.version import V0_8_2, V0_9_7
 from tests.emulator.scene import (
     MS,

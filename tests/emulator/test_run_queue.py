@@ -7,9 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from storm_lab.emulator.state.kinds import MAIN
-from storm_lab.model import Slot
 from storm_lab.model.version import V0_9_7
-from tests.emulator.scene import MS, SECOND, US, Scene, at_times, bolts_apart, nodes, start_chain
+from tests.emulator.scene import MS, SECOND, US, Scene, at_times, bolts_apart, in_turn, nodes, start_chain
 
 TURN = 4 * MS
 
@@ -82,7 +81,7 @@ def test_a_line_goes_to_another_spout_while_the_first_waits_for_a_core(late_us: 
         SECOND,
         at_times([100 * MS, second]),
         nodes(2, cores=1),
-        lambda executor: Slot(f"node{executor.start % 2}", 6700),
+        in_turn(2),
         version=V0_9_7,
         ideal=True,
     )
