@@ -76,13 +76,17 @@ class Assignments:
 
 
 def surviving_assignment(view: SchedulingView) -> dict[Executor, Slot]:
-    """Return the part of the present assignment whose nodes are alive and whose topologies are known."""
-    nodes, topologies = view.nodes, view.topology
-    return {
+    """Return the part of the present assignment whose nodes are alive and whose topologies are known.
+
+    The order is that of the view's topologies and of first tasks, whatever the present assignment's order is.
+    """
+    nodes, rank = view.nodes, {topology_id: i for i, topology_id in enumerate(view.topology)}
+    alive = {
         executor: slot
         for executor, slot in view.present.slots.items()
-        if slot.node in nodes and slot.port in nodes[slot.node].ports and executor.topology in topologies
+        if slot.node in nodes and slot.port in nodes[slot.node].ports and executor.topology in rank
     }
+    return {executor: alive[executor] for executor in sorted(alive, key=lambda e: (rank[e.topology], e))}
 
 
 def in_view_order(view: SchedulingView, slots: Mapping[Executor, Slot]) -> Assignment:

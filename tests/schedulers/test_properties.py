@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from storm_lab.model import Assignment, Cluster, Slot
 from storm_lab.model.version import V1_0_0, V2_0_0
@@ -22,6 +24,7 @@ from storm_lab.schedulers import (
 from tests.schedulers.clusters import views
 
 OWN = [name for name in scheduler_names() if scheduler_class(name).__module__.startswith("storm_lab.")]
+RENAME_INVARIANT = [name for name in OWN if scheduler_class(name).rename_invariant]
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -103,6 +106,17 @@ def test_asking_again_or_with_explain_does_not_change_the_answer(name: str, view
         assert all(c.ruled_out_by is None for c in chosen)
 
 
+@pytest.mark.parametrize("name", RENAME_INVARIANT)
+@given(view=views(), draw=st.randoms(use_true_random=False))
+@QUICK
+def test_the_order_of_the_present_assignment_does_not_change_the_answer(
+    name: str, view: SchedulingView, draw: Random
+) -> None:
+    shuffled = list(view.present.slots.items())
+    draw.shuffle(shuffled)
+    assert answer(name, dataclasses.replace(view, present=Assignment.of(shuffled))) == answer(name, view)
+
+
 @given(view=views())
 @QUICK
 def test_the_resource_aware_scheduler_takes_the_node_of_lowest_rank(view: SchedulingView) -> None:
@@ -113,7 +127,7 @@ def test_the_resource_aware_scheduler_takes_the_node_of_lowest_rank(view: Schedu
             assert ranks[decision.choice] == min(ranks.values())
 
 
-@pytest.mark.parametrize("name", [name for name in OWN if scheduler_class(name).rename_invariant])
+@pytest.mark.parametrize("name", RENAME_INVARIANT)
 @given(view=views())
 @QUICK
 def test_renaming_nodes_changes_nothing_but_names(name: str, view: SchedulingView) -> None:

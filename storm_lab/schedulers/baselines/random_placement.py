@@ -14,7 +14,7 @@ class RandomScheduler(Scheduler[NoParameters]):
     """Draws workers and the worker of each executor uniformly. Complete topologies keep their slots."""
 
     name = "random"
-    version = "2"
+    version = "3"
     rename_invariant = True
 
     def schedule(self, view: SchedulingView) -> SchedulingResult:

@@ -55,7 +55,7 @@ class RStormScheduler(Scheduler[RStormParameters]):
     """R-Storm with one worker per topology and node. Complete topologies stay where they are."""
 
     name = "rstorm"
-    version = "2"
+    version = "3"
     Parameters = RStormParameters
     rename_invariant = True
 
