@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
@@ -121,9 +122,9 @@ class SlotBook:
         self.nodes: list[str] = [node.id for node in view.cluster.nodes]
         self.index = {node: i for i, node in enumerate(self.nodes)}
         moved = set(view.topology if movable is None else movable)
-        present = view.present.slots.items()
-        self._wanted_by = {slot: e.topology for e, slot in present if e.topology in moved}
-        staying = {slot for e, slot in present if e.topology not in moved}
+        self._present = view.present.slots
+        self._wanted_by = {slot: e.topology for e, slot in self._present.items() if e.topology in moved}
+        staying = {slot for e, slot in self._present.items() if e.topology not in moved}
         self._usable = view.usable_slots
         self._free: list[list[Slot]] = [[] for _ in self.nodes]
         for slot in self._usable:
@@ -135,21 +136,29 @@ class SlotBook:
         """Return the number of free slots of each node."""
         return [len(slots) for slots in self._free]
 
-    def peek(self, topology_id: str, node: int) -> Slot | None:
-        """Return the slot that the topology has or would get on the node; None if the node is full."""
+    def peek(self, topology_id: str, node: int, executors: Iterable[Executor] = ()) -> Slot | None:
+        """Return the slot that the topology has or would get on the node; None if the node is full.
+
+        Of several slots in which it runs, it gets the one with most of the ``executors`` now.
+        """
         if (topology_id, node) in self._own:
             return self._own[topology_id, node]
         # A worker that stays in its slot saves a restart; taking another topology's slot would cost two
         # restarts.
+        there = Counter(map(self._present.get, executors))
         return min(
             self._free[node],
-            key=lambda s: (self._wanted_by.get(s, topology_id) != topology_id, s not in self._wanted_by),
+            key=lambda s: (
+                self._wanted_by.get(s, topology_id) != topology_id,
+                s not in self._wanted_by,
+                -there[s],
+            ),
             default=None,
         )
 
-    def take(self, topology_id: str, node: int) -> Slot:
+    def take(self, topology_id: str, node: int, executors: Iterable[Executor] = ()) -> Slot:
         """Return the topology's slot on the node, taking one if it has none; `LookupError` if it is full."""
-        slot = self.peek(topology_id, node)
+        slot = self.peek(topology_id, node, executors)
         if slot is None:
             raise LookupError(f"node {self.nodes[node]} has no slot left for {topology_id!r}")
         if (topology_id, node) not in self._own:
@@ -157,10 +166,10 @@ class SlotBook:
             self._free[node].remove(slot)
         return slot
 
-    def take_new(self, topology_id: str, node: int) -> Slot:
-        """Take a further slot on the node, for several workers per node; `LookupError` if it is full."""
+    def take_new(self, topology_id: str, node: int, executors: Iterable[Executor] = ()) -> Slot:
+        """Take a further slot on the node for these executors; `LookupError` if it is full."""
         self._own.pop((topology_id, node), None)
-        return self.take(topology_id, node)
+        return self.take(topology_id, node, executors)
 
     def release(self, topology_id: str, node: int) -> None:
         """Release the topology's slot on the node, as if it had never been taken."""

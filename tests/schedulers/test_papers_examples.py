@@ -312,6 +312,21 @@ def test_aniello_online_puts_the_pairs_with_most_traffic_together() -> None:
     assert traffic_between_nodes(view, result) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("name", "parameters"), [("aniello-online", []), ("partition", ["one_part_per_node=false"])]
+)
+def test_two_workers_of_a_node_do_not_change_places_when_nothing_has_changed(
+    name: str, parameters: list[str]
+) -> None:
+    bare = SchedulingView((chain("t", [2, 2], workers=2),), cluster(1), STORM_082)
+    present = Assignment.of((executor, Slot("n1", 6702)) for executor in bare.executors["t"])
+    view = exchanging(replace(bare, present=present), (1, 4, 9.0), (2, 3, 5.0))
+    policy = make_scheduler(name, parameters)
+    first = policy.schedule(view).assignment
+    assert len(first.workers()) == 2
+    assert policy.schedule(replace(view, present=first)).assignment == first
+
+
 # --- the optimum ---
 
 

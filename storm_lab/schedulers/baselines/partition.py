@@ -28,7 +28,7 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
     """Balanced graph partitioning; cold starts use traffic estimated from the topology."""
 
     name = "partition"
-    version = "1"
+    version = "2"
     Parameters = PartitionParameters
     rename_invariant = True
 
@@ -52,7 +52,7 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
             chosen: list[tuple[Slot, list[Executor]]] = []
             for part in sorted(parts, key=len, reverse=True):
                 node = min(nodes, key=lambda n: (executors_on[n], n))
-                slot = book.take_new(topology.id, node)
+                slot = book.take_new(topology.id, node, part)
                 free[node] -= 1
                 if self.parameters.one_part_per_node or not free[node]:
                     nodes.remove(node)

@@ -7,7 +7,8 @@ robin.
 Online, pairs of executors with most traffic come first, within load limits. There are two phases: executors
 to workers, by traffic between executors; then workers to nodes, by traffic between workers. In both, a pair
 goes to the least loaded place or to a place that one of the two already has, whichever leaves the least
-traffic between places.
+traffic between places. Everything is placed from scratch; which slot of its node a worker gets is left open,
+so here a worker stays in the slot where most of its executors are.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
     """Greedy pairing by measured traffic; until something is measured, the offline scheduler."""
 
     name = "aniello-online"
-    version = "1"
+    version = "2"
     Parameters = AnielloOnlineParameters
     rename_invariant = True
 
@@ -133,9 +134,9 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
         node_of = _Pairing(merged(graph.near, worker_of, len(workers)), worker_load, capacity, slots).run()
+        inside = [[graph.executors[i] for i in members] for members in workers]
         slot_of = [
-            book.take_new(graph.executors[members[0]].topology, node_of[w])
-            for w, members in enumerate(workers)
+            book.take_new(own[0].topology, node, own) for own, node in zip(inside, node_of, strict=True)
         ]
         for slot, members in zip(slot_of, workers, strict=True):
             for i in members:
@@ -144,7 +145,7 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
                 candidates = (
                     Candidate(other, float(sum(r for j, r in graph.near[i].items() if worker_of[j] == v)))
                     for v, other in enumerate(slot_of)
-                    if graph.executors[workers[v][0]].topology == executor.topology
+                    if inside[v][0].topology == executor.topology
                 )
                 score_name = "traffic with the worker's executors, tuples/s (highest is best)"
                 work.journal.record(executor, slot, candidates, score_name=score_name)
