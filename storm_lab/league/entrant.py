@@ -28,7 +28,6 @@ from storm_lab.identity.origin import libraries
 from storm_lab.identity.value import value_digest
 from storm_lab.monitoring.online_scheduling import InitialConsolidation
 from storm_lab.schedulers.contract import Scheduler
-from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.storm.default import DefaultScheduler
 
 _SHARED = frozenset({"__main__", "__mp_main__", "storm_lab"})
@@ -62,7 +61,7 @@ class Entrant:
             message = "its class, or a global variable that it uses, has changed since the entrant was made"
             remedy = "keep state in self, set in __init__, and make the entrant again"
             raise UserError(message, field="scheduler", value=self.scheduler.name, remedy=remedy)
-        scheduler = with_read_only_views(fresh_copy(self.scheduler))
+        scheduler = fresh_copy(self.scheduler)
         if not self.online:
             return replace(run, scheduler=scheduler)
         services = (*run.services, InitialConsolidation(), generator(scheduler, parameters))

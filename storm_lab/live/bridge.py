@@ -23,6 +23,7 @@ from storm_lab.live.request import Known, Request, read_request
 from storm_lab.model import Assignment, Executor, InvalidAssignmentError, MeasuredLoad, Slot
 from storm_lab.schedulers.ask import check_result
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.read_only import read_only
 
 _LONGEST_SOCKET_PATH = 107
 """Longest path of a Unix socket in bytes (sun_path of Linux without its final zero)."""
@@ -119,7 +120,8 @@ class Policy:
             others = ((e, s) for e, s in assignment.slots.items() if e.topology not in topologies)
             return Assignment.of(others).merged(fixed)
 
-        result: object = self.scheduler.schedule(replace(view, present=with_fixed(view.present)))
+        asked = read_only(replace(view, present=with_fixed(view.present)))
+        result: object = self.scheduler.schedule(asked)
         if not isinstance(result, SchedulingResult):
             raise TypeError(f"the scheduler returned a {type(result).__name__}, not a SchedulingResult")
         result = replace(result, assignment=with_fixed(result.assignment))

@@ -19,6 +19,7 @@ from storm_lab.model import (
 )
 from storm_lab.model.checks import check_distinct
 from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView, TopologyStatus
+from storm_lab.schedulers.read_only import read_only
 
 
 def check_view(view: SchedulingView) -> None:
@@ -92,6 +93,8 @@ def check_result(view: SchedulingView, result: SchedulingResult) -> None:
 def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> SchedulingResult:
     """Return the policy's checked answer; ``case`` names the question in error messages.
 
+    A scheduler that is not the project's gets a read-only view, so that a line that changes it fails.
+
     Raises `UserError` if the policy raised an exception, called ``sys.exit``, or returned something else or
     an assignment that no cluster could run; names policy, case, executor and slot. An exception from one of
     the project's own policies is a defect and is passed on unchanged.
@@ -99,12 +102,13 @@ def ask(scheduler: Scheduler[Any], view: SchedulingView, *, case: str = "") -> S
     about = f", {case}" if case else ""
     remedy = "fix the scheduler or choose another"
     refused = partial(UserError, field="scheduler", value=scheduler.name, remedy=remedy)
+    is_own = is_own_code(type(scheduler))
     try:
-        result = scheduler.schedule(view)
+        result = scheduler.schedule(view if is_own else read_only(view))
     except StormLabError:
         raise
     except (Exception, SystemExit) as error:
-        if is_own_code(type(scheduler)) or is_sigterm(error):
+        if is_own or is_sigterm(error):
             raise
         raise refused(f"it raised {exception_summary(error)}{about}") from error
     try:

@@ -13,7 +13,6 @@ import pandas as pd
 from storm_lab.errors import UserError, shown
 from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.contract import Candidate, Decision, Scheduler, SchedulingResult, SchedulingView
-from storm_lab.schedulers.read_only import with_read_only_views
 
 COLUMNS = (
     "order", "topology", "executor", "component", "slot", "node", "score", "ruled_out_by", "chosen",
@@ -27,7 +26,7 @@ def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResu
 
     Raises `UserError` as `ask`, or if the reasons have the wrong types.
     """
-    result = ask(with_read_only_views(scheduler), dataclasses.replace(view, explain=True))
+    result = ask(scheduler, dataclasses.replace(view, explain=True))
     if wrong := _wrong_reason(result):
         message, remedy = (
             f"its answer cannot be explained: {wrong}",

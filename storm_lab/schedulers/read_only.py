@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from inspect import ismemberdescriptor
-from types import new_class
 from typing import Any, NoReturn, TypeVar
 
-from storm_lab.errors import is_own_code
 from storm_lab.model import Assignment, MeasuredLoad, Topology
-from storm_lab.schedulers.contract import Scheduler, SchedulingResult, SchedulingView
+from storm_lab.schedulers.contract import SchedulingView
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -53,37 +50,6 @@ def read_only(view: SchedulingView) -> SchedulingView:
         topology=_closed({topology.id: topology for topology in found.topologies}),
     )
     return found
-
-
-def with_read_only_views(scheduler: Scheduler[Any]) -> Scheduler[Any]:
-    """Return the same scheduler, with the same state, asked with read-only views unless it is the project's.
-
-    A line of the user's own that changes a view thus raises `TypeError`.
-    """
-    kind = type(scheduler)
-    if is_own_code(kind) or getattr(kind, _MARK, False):
-        return scheduler
-
-    def schedule(self: Scheduler[Any], view: SchedulingView) -> SchedulingResult:
-        return kind.schedule(self, read_only(view))
-
-    names = {name: getattr(kind, name) for name in ("__module__", "__qualname__", "__doc__")}
-    members = {**names, "schedule": schedule, _MARK: True}
-    guarded = new_class(kind.__name__, (kind,), exec_body=lambda space: space.update(members))
-    found: Scheduler[Any] = object.__new__(guarded)
-    object.__setattr__(found, "__dict__", scheduler.__dict__)
-    for name in _set_slots(scheduler):
-        object.__setattr__(found, name, getattr(scheduler, name))
-    return found
-
-
-_MARK = "_has_read_only_views"
-
-
-def _set_slots(scheduler: Scheduler[Any]) -> list[str]:
-    """Return the names of attributes in ``__slots__`` that have a value."""
-    members = (item for base in type(scheduler).__mro__ for item in vars(base).items())
-    return [name for name, member in members if ismemberdescriptor(member) and hasattr(scheduler, name)]
 
 
 def _closed(given: Mapping[K, V]) -> Mapping[K, V]:

@@ -11,11 +11,10 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, MeasuredLoad, Resources, Topology
-from storm_lab.schedulers import SchedulingResult, SchedulingView, make_scheduler
-from storm_lab.schedulers.ask import ask
+from storm_lab.schedulers import SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained
-from storm_lab.schedulers.read_only import read_only, with_read_only_views
-from tests.schedulers.test_ask import GOOD, HERE, TOPOLOGY, VIEW, Mine, all_in, placed
+from storm_lab.schedulers.read_only import read_only
+from tests.schedulers.test_ask import HERE, TOPOLOGY, VIEW, Mine, all_in, placed
 
 FULL = SchedulingView(
     (Topology("wc", TOPOLOGY.components, ackers=0, settings={"topology.component.cpu.pcore.percent": 20.0}),),
@@ -81,36 +80,3 @@ def test_a_read_only_view_is_equal_and_its_copies_may_be_changed(
     assert again == FULL and type(again.isolated) is dict
     own: Mapping[str, int] = {**closed.isolated, "other": 2}
     assert set(own) == {"wc", "other"}
-
-
-def test_the_scheduler_keeps_its_class_and_its_state() -> None:
-    answer = placed(all_in(HERE), GOOD)
-    mine = Mine(lambda view: answer)
-    guarded = with_read_only_views(mine)
-    assert isinstance(guarded, Mine) and guarded.name == "mine" and ask(guarded, VIEW) is answer
-    guarded.calls = 3  # type: ignore[attr-defined]
-    assert mine.calls == 3 and deepcopy(guarded).calls == 3  # type: ignore[attr-defined]
-    assert with_read_only_views(guarded) is guarded
-    even = make_scheduler("even")
-    assert with_read_only_views(even) is even
-
-
-class Counting(Mine):
-    """Keeps its state in slots."""
-
-    __slots__ = ("_unset", "asked")
-
-    def __init__(self) -> None:
-        super().__init__(lambda view: placed(all_in(HERE)))
-        self.asked = 0
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        self.asked += 1
-        return super().schedule(view)
-
-
-def test_a_scheduler_with_slots_keeps_its_state() -> None:
-    counting = with_read_only_views(Counting())
-    for _ in range(2):
-        ask(counting, VIEW)
-    assert isinstance(counting, Counting) and counting.asked == 2

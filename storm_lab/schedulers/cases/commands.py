@@ -18,7 +18,6 @@ from storm_lab.schedulers.ask import ask
 from storm_lab.schedulers.cases.case_format import Case, read_cases
 from storm_lab.schedulers.contract import DEFAULT_STORM_VERSION, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.explain import explained, explanation, explanation_document, explanation_text
-from storm_lab.schedulers.read_only import with_read_only_views
 from storm_lab.schedulers.scheduler_file import complete_scheduler, scheduler_of, stdout_to_stderr
 
 Refusal = tuple[str, StormLabError]
@@ -150,7 +149,6 @@ def outcomes(
 
     A case is refused if it is invalid or cannot be scheduled, or if no cluster could run the assignment.
     """
-    policy = with_read_only_views(policy)
     for name, view in cases:
         try:
             if isinstance(view, StormLabError):
