@@ -6,15 +6,16 @@ balanced parts (they use METIS), and computing resources are ignored. Here, each
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storm_lab.model import Executor, Slot, Topology
-from storm_lab.schedulers.contract import Candidate, Journal, Scheduler, SchedulingResult, SchedulingView
+from storm_lab.model import Slot
+from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.cuts import parts_of_equal_size
 from storm_lab.schedulers.graph.traffic import Neighbours, expected_traffic
 from storm_lab.schedulers.keeping import Round, SlotBook
 from storm_lab.schedulers.parameters import PolicyParameters, parameter
+
+_SCORE = "traffic with the part, tuples/s (parts are of equal size and cut together)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,48 +49,24 @@ class PartitionScheduler(Scheduler[PartitionParameters]):
                 work.failed(topology.id, "no free slot in the cluster")
                 continue
             slots = len(nodes) if self.parameters.one_part_per_node else sum(free)
-            parts = cut_topology(view, topology, min(topology.workers, slots))
-            chosen: list[tuple[Slot, list[Executor]]] = []
+            executors = view.executors[topology.id]
+            near = Neighbours.of(executors, expected_traffic(view, topology)).near
+            parts = parts_of_equal_size(near, min(topology.workers, slots, len(executors)))
+            chosen: list[tuple[Slot, list[int]]] = []
             for part in sorted(parts, key=len, reverse=True):
                 node = min(nodes, key=lambda n: (executors_on[n], n))
-                slot = book.take_new(topology.id, node, part)
+                own = [executors[i] for i in part]
+                slot = book.take_new(topology.id, node, own)
                 free[node] -= 1
                 if self.parameters.one_part_per_node or not free[node]:
                     nodes.remove(node)
                 executors_on[node] += len(part)
-                work.placed.update(dict.fromkeys(part, slot))
+                work.placed.update(dict.fromkeys(own, slot))
                 chosen.append((slot, part))
-            if view.explain:
-                _explain(view, topology, chosen, work.journal)
+            for slot, part in chosen:
+                for i in part:
+                    candidates = (Candidate(s, float(sum(near[i].get(j, 0.0) for j in p))) for s, p in chosen)
+                    note = f"part of {len(part)} executors"
+                    work.journal.record(executors[i], slot, candidates, score_name=_SCORE, note=note)
             work.scheduled(topology.id, f"Scheduled in {len(parts)} parts of the traffic graph")
         return work.result()
-
-
-def cut_topology(view: SchedulingView, topology: Topology, parts: int) -> list[list[Executor]]:
-    """Divide the executors into ``parts`` parts of equal size (within one), with little traffic between."""
-    executors = view.executors[topology.id]
-    graph = Neighbours.of(executors, expected_traffic(view, topology))
-    groups = parts_of_equal_size(graph.near, min(parts, len(executors)))
-    return [[executors[i] for i in group] for group in groups]
-
-
-def _explain(
-    view: SchedulingView, topology: Topology, chosen: Sequence[tuple[Slot, list[Executor]]], journal: Journal
-) -> None:
-    """Record each executor's traffic with every part: what it would save there if sizes were free."""
-    part_of = {executor: slot for slot, part in chosen for executor in part}
-    exchanged: dict[Executor, dict[Slot, float]] = {executor: {} for executor in part_of}
-    for (source, target), rate in expected_traffic(view, topology).items():
-        if source in part_of and target in part_of:
-            for executor, other in ((source, target), (target, source)):
-                row = exchanged[executor]
-                row[part_of[other]] = row.get(part_of[other], 0.0) + rate
-    for slot, part in chosen:
-        for executor in part:
-            journal.record(
-                executor,
-                slot,
-                [Candidate(other, exchanged[executor].get(other, 0.0)) for other, _ in chosen],
-                score_name="traffic with the part, tuples/s (parts are of equal size and cut together)",
-                note=f"part of {len(part)} executors",
-            )

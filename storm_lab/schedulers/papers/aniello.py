@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from storm_lab.model import ACKER, Executor, Slot, Topology
+from storm_lab.model import ACKER, Executor, MeasuredLoad, Slot, Topology
 from storm_lab.model.grouped import grouped
 from storm_lab.schedulers.contract import Candidate, Scheduler, SchedulingResult, SchedulingView
 from storm_lab.schedulers.graph.cuts import Adjacency, merged
@@ -124,26 +124,30 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
         if view.load is None:
             return AnielloOfflineScheduler().schedule(view)
         work = Round(view)
-        workers, worker_of, graph = self._workers(view)
+        executors = [e for topology in view.topologies for e in view.executors[topology.id]]
+        near = Neighbours.of(executors, view.load.traffic).near
+        worker_of = self._worker_of(view, view.load)
+        of_worker = grouped(range(len(executors)), worker_of.__getitem__)
+        workers = [of_worker[w] for w in range(len(of_worker))]
         book = SlotBook(view)
         slots = book.free_counts()
         if sum(slots) < len(workers):
             few = f"{sum(slots)} slots are too few for one worker per topology ({len(workers)})"
             return work.without_change(few)
-        load = [view.load.cpu_mhz.get(executor, 0.0) for executor in graph.executors]
+        load = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
         worker_load = [sum(load[i] for i in members) for members in workers]
         capacity = [node.capacity_mhz * self.parameters.capacity_fraction for node in view.cluster.nodes]
-        node_of = _Pairing(merged(graph.near, worker_of, len(workers)), worker_load, capacity, slots).run()
-        inside = [[graph.executors[i] for i in members] for members in workers]
+        node_of = _Pairing(merged(near, worker_of, len(workers)), worker_load, capacity, slots).run()
+        inside = [[executors[i] for i in members] for members in workers]
         slot_of = [
             book.take_new(own[0].topology, node, own) for own, node in zip(inside, node_of, strict=True)
         ]
         for slot, members in zip(slot_of, workers, strict=True):
             for i in members:
-                executor = graph.executors[i]
+                executor = executors[i]
                 work.placed[executor] = slot
                 candidates = (
-                    Candidate(other, float(sum(r for j, r in graph.near[i].items() if worker_of[j] == v)))
+                    Candidate(other, float(sum(r for j, r in near[i].items() if worker_of[j] == v)))
                     for v, other in enumerate(slot_of)
                     if inside[v][0].topology == executor.topology
                 )
@@ -153,15 +157,11 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             work.scheduled(topology.id, "Scheduled by pairs that exchange most")
         return work.result()
 
-    def _workers(self, view: SchedulingView) -> tuple[list[list[int]], list[int], Neighbours]:
-        """Do phase one: return non-empty workers as executor numbers, each executor's worker, the traffic."""
-        assert view.load is not None
-        everybody = [e for topology in view.topologies for e in view.executors[topology.id]]
-        graph = Neighbours.of(everybody, view.load.traffic)
+    def _worker_of(self, view: SchedulingView, load: MeasuredLoad) -> list[int]:
+        """Do phase one: return the number of each executor's worker; no worker is empty."""
         budget = len(view.usable_slots)
-        worker_of = [-1] * len(everybody)
-        workers: list[list[int]] = []
-        first = 0
+        worker_of: list[int] = []
+        workers = 0
         for position, topology in enumerate(view.topologies):
             executors = view.executors[topology.id]
             # Leave at least one slot for each later topology.
@@ -169,17 +169,15 @@ class AnielloOnlineScheduler(Scheduler[AnielloOnlineParameters]):
             count = min(topology.workers, len(executors), allowed)
             budget -= count
             local = Neighbours.of(executors, view.traffic_of(topology.id))
-            load = [view.load.cpu_mhz.get(executor, 0.0) for executor in executors]
-            if not any(load):
-                load = [1.0] * len(executors)
-            limit = sum(load) / count * (1.0 + self.parameters.spread) + max(load)
-            places = _Pairing(local.near, load, [limit] * count).run()
-            for _, own in sorted(grouped(range(len(places)), places.__getitem__).items()):
-                for i in own:
-                    worker_of[first + i] = len(workers)
-                workers.append([first + i for i in own])
-            first += len(executors)
-        return workers, worker_of, graph
+            mhz = [load.cpu_mhz.get(executor, 0.0) for executor in executors]
+            if not any(mhz):
+                mhz = [1.0] * len(executors)
+            limit = sum(mhz) / count * (1.0 + self.parameters.spread) + max(mhz)
+            places = _Pairing(local.near, mhz, [limit] * count).run()
+            number = {place: n for n, place in enumerate(sorted(set(places)), start=workers)}
+            worker_of += [number[place] for place in places]
+            workers += len(number)
+        return worker_of
 
 
 class _Pairing:
