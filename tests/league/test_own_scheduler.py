@@ -23,11 +23,11 @@ from storm_lab.schedulers import (
     SchedulingView,
     TopologyStatus,
     make_scheduler,
-    scheduler_names,
 )
 from storm_lab.schedulers.contract import NoParameters
 from storm_lab.schedulers.scheduler_file import scheduler_of
 from tests.machine.full_disk import full_disk
+from tests.schedulers.clusters import OWN
 
 
 def test_the_starter_keeps_the_contract_and_is_found(folder: Path) -> None:
@@ -116,9 +116,7 @@ def test_a_random_scheduler_and_one_that_places_nothing_fail_the_check() -> None
 
 
 def test_built_in_policies_run_online_only_if_they_need_measured_load() -> None:
-    assert set(RUNS_ON_MEASURED_LOAD) == {
-        name for name in scheduler_names() if type(make_scheduler(name)).__module__.startswith("storm_lab.")
-    }
+    assert set(RUNS_ON_MEASURED_LOAD) == set(OWN)
     assert entrant_of("tstorm").online and not entrant_of("rstorm").online
     entrants = field(["online:tstorm:gamma=1.2"], ["default"])
     assert [(e.name, e.online) for e in entrants] == [("tstorm-gamma1.2-online", True), ("default", False)]

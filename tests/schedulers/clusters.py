@@ -19,8 +19,11 @@ from storm_lab.model import (
     Subscription,
     Topology,
 )
-from storm_lab.schedulers import SchedulingView
+from storm_lab.schedulers import SchedulingView, scheduler_class, scheduler_names
 from storm_lab.schedulers.graph.traffic import estimated_traffic
+
+OWN = [name for name in scheduler_names() if scheduler_class(name).__module__.startswith("storm_lab.")]
+"""The project's own policies, without those that other installed packages may offer."""
 
 
 def chain(

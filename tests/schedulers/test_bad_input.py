@@ -179,9 +179,3 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(schedule, [str(tmp_path / "none.jsonl"), "--scheduler", "even"])
     assert isinstance(result.exception, UserError)
     assert "none.jsonl" in str(result.exception)
-
-
-def test_a_line_that_is_not_json_is_named_by_its_number() -> None:
-    result = CliRunner().invoke(schedule, ["-", "--scheduler", "even"], input="\n{oops\n")
-    assert isinstance(result.exception, UserError)
-    assert "line 2" in str(result.exception)

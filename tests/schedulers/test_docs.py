@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from storm_lab.model import StormVersion
-from storm_lab.schedulers import SchedulingView, check_result, scheduler_class, scheduler_names
+from storm_lab.schedulers import SchedulingView, check_result, scheduler_class
 from storm_lab.schedulers.cases.case_format import read_case
-from tests.schedulers.clusters import chain, cluster
+from tests.schedulers.clusters import OWN, chain, cluster
 
 PAGE = (Path(__file__).parents[2] / "docs" / "schedulers.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE, flags=re.DOTALL)
-OWN = [name for name in scheduler_names() if scheduler_class(name).__module__.startswith("storm_lab.")]
 
 
 @pytest.mark.parametrize("name", OWN)

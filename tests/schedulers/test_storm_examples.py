@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 import pytest
 
@@ -29,11 +30,8 @@ NEWEST = StormVersion.parse("2.8.8")
 
 def contents(result: SchedulingResult) -> dict[str, dict[str, int]]:
     """Number of executors of each component, by slot."""
-    found: dict[str, dict[str, int]] = {}
-    for executor, slot in result.assignment.slots.items():
-        inside = found.setdefault(str(slot), {})
-        inside[executor.component] = inside.get(executor.component, 0) + 1
-    return found
+    workers = result.assignment.workers().items()
+    return {str(slot): dict(Counter(e.component for e in own)) for slot, own in workers}
 
 
 def test_slots_are_spread_over_nodes_and_nodes_with_more_free_slots_come_first() -> None:
@@ -137,8 +135,8 @@ def test_a_blacklisted_host_blocks_new_topologies_in_1_0_but_only_itself_in_2_x(
     running = {executor: Slot("node02", 6700) for executor in view.executors["old-1-1"]}
     view = dataclasses.replace(view, present=Assignment(running))
     result = make_scheduler("ras").schedule(view)
-    of_new = {slot.node for e, slot in result.assignment.slots.items() if e.topology == "new-1-1"}
-    of_old = {slot.node for e, slot in result.assignment.slots.items() if e.topology == "old-1-1"}
+    of_new = set(result.assignment.of_topology("new-1-1").nodes_used())
+    of_old = set(result.assignment.of_topology("old-1-1").nodes_used())
     assert of_old == {"node02"}
     if version == "1.0.6":
         assert of_new == set()
@@ -205,7 +203,7 @@ def test_a_user_within_its_guarantee_evicts_a_less_important_topology() -> None:
         "Additional Memory Required: 1000.0 MB (Available: 2000.0 MB). "
         "Additional CPU Required: 200.0% CPU (Available: 0.0 % CPU)."
     )
-    assert {slot.node for e, slot in result.assignment.slots.items() if e.topology == "b-3-3"} == {"node01"}
+    assert result.assignment.of_topology("b-3-3").nodes_used() == ("node01",)
 
 
 def test_rstorm_as_merged_into_storm_packs_around_the_node_used_last() -> None:
@@ -254,9 +252,7 @@ def test_isolated_topologies_get_machines_of_their_own(version: str, seed: int) 
         (alone, other), cluster(4, slots=4), StormVersion.parse(version), isolated={"alone": 2}, seed=seed
     )
     result = make_scheduler("isolation").schedule(view)
-    nodes = {
-        t: {s.node for e, s in result.assignment.slots.items() if e.topology == t} for t in ("alone", "other")
-    }
+    nodes = {t: set(result.assignment.of_topology(t).nodes_used()) for t in ("alone", "other")}
     assert len(nodes["alone"]) == 2
     assert not nodes["alone"] & nodes["other"]
     workers = result.assignment.of_topology("alone").workers()

@@ -8,20 +8,11 @@ import pytest
 
 from storm_lab.errors import UserError
 from storm_lab.model import Assignment, Slot
-from storm_lab.schedulers import (
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-    make_scheduler,
-    scheduler_class,
-    scheduler_names,
-)
+from storm_lab.schedulers import SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.ask import ask
-from storm_lab.schedulers.contract import NoParameters
-from tests.schedulers.clusters import chain, cluster
+from tests.schedulers.clusters import OWN, chain, cluster
+from tests.schedulers.test_ask import Mine
 
-OWN = [name for name in scheduler_names() if scheduler_class(name).__module__.startswith("storm_lab.")]
 HELD = Slot("n1", 6700)
 
 
@@ -51,20 +42,13 @@ def test_executors_of_a_worker_that_is_hidden_stay_and_the_others_get_a_usable_s
     assert {e: s for e, s in result.assignment.slots.items() if s == HELD} == view.present.slots
 
 
-class _Stubborn(Scheduler[NoParameters]):
-    """Places every missing executor in one slot."""
-
-    name = "stubborn"
-    version = "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        missing = view.unplaced("t")
-        placed = view.present.merged(Assignment.of((executor, HELD) for executor in missing))
-        return SchedulingResult(placed, {"t": TopologyStatus(True, "placed")})
+def all_in_the_slot_held(view: SchedulingView) -> SchedulingResult:
+    placed = view.present.merged(Assignment.of((executor, HELD) for executor in view.unplaced("t")))
+    return SchedulingResult(placed, {"t": TopologyStatus(True, "placed")})
 
 
 @pytest.mark.parametrize("hidden", [True, False], ids=["hidden", "blacklisted"])
 def test_an_answer_that_places_an_executor_anew_in_an_unusable_slot_is_refused(hidden: bool) -> None:
     refused = "executor c1.* of 't' is placed anew in n1:6700, which is hidden in this round or on a blackl"
     with pytest.raises(UserError, match=refused):
-        ask(_Stubborn(), half_placed(hidden=hidden))
+        ask(Mine(all_in_the_slot_held), half_placed(hidden=hidden))

@@ -27,6 +27,7 @@ from storm_lab.tournament.quantities import MEASURES, WIDTH, blocks, cell, entra
 from storm_lab.tournament.report import LeagueReport, latex, read_report
 from storm_lab.tournament.suite import Case, suite
 from storm_lab.tournament.tournament import Tournament, score_table, scored
+from tests.schedulers.test_ask import Mine
 
 SEEDS = (1, 2, 3, 4, 5)
 
@@ -232,51 +233,34 @@ def test_scheduling_times_are_measured_for_every_run_except_those_that_raise() -
     assert all(answer.ms > 0 and answer.refusal == "" for answer in found.values())
 
 
-class Dies(Scheduler[NoParameters]):
-    """Ends its process, as code does that crashes natively."""
-
-    name, version = "dies", "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        os._exit(7)
+def crash(view: SchedulingView) -> SchedulingResult:
+    """End the process, as code does that crashes natively."""
+    os._exit(7)
 
 
 def test_only_the_scheduler_that_crashes_its_process_has_no_scheduling_times() -> None:
-    entrants = (Entrant("mine", Dies()), Entrant("even", make_scheduler("even")))
+    entrants = (Entrant("mine", Mine(crash)), Entrant("even", make_scheduler("even")))
     found = Tournament(entrants, (tree(),), (1, 2)).answers()
     assert set(found) == {("tree", "even", 1), ("tree", "even", 2)}
-
-
-class ColdStart(Scheduler[NoParameters]):
-    """Takes long for its first answer, like a scheduler that imports a library for it."""
-
-    name, version = "cold-start", "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        if not warm:
-            time.sleep(COLD_S)
-            warm.append(True)
-        return SchedulingResult(view.present, {})
 
 
 warm: list[bool] = []
 COLD_S = 1.0
 
 
+def start_cold(view: SchedulingView) -> SchedulingResult:
+    """Take long for the first answer, like a scheduler that imports a library for it."""
+    if not warm:
+        time.sleep(COLD_S)
+        warm.append(True)
+    return SchedulingResult(view.present, {})
+
+
 @pytest.mark.parametrize("jobs", [0, 1])
 def test_the_scheduling_time_excludes_the_start_up_of_the_first_answer(jobs: int) -> None:
     warm.clear()
-    (answer,) = Tournament((Entrant("mine", ColdStart()),), (tree(),), (1,)).answers(jobs=jobs).values()
+    (answer,) = Tournament((Entrant("mine", Mine(start_cold)),), (tree(),), (1,)).answers(jobs=jobs).values()
     assert answer.ms < 1000 * COLD_S, "so it is not the first answer's"
-
-
-class Instant(Scheduler[NoParameters]):
-    """Leaves everything as it is."""
-
-    name, version = "instant", "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        return SchedulingResult(view.present, {})
 
 
 def test_the_scheduling_time_excludes_making_the_view_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -285,23 +269,22 @@ def test_the_scheduling_time_excludes_making_the_view_read_only(monkeypatch: pyt
         return topology
 
     monkeypatch.setattr("storm_lab.schedulers.read_only._closed_topology", slowly_closed)
-    (answer,) = Tournament((Entrant("mine", Instant()),), (tree(),), (1,)).answers(jobs=0).values()
+    (answer,) = (
+        Tournament((Entrant("mine", Mine(lambda view: SchedulingResult(view.present, {}))),), (tree(),), (1,))
+        .answers(jobs=0)
+        .values()
+    )
     assert answer.ms < 200
 
 
-class Refuses(Scheduler[NoParameters]):
-    """Places nothing."""
-
-    name, version = "refuses", "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        why = TopologyStatus(False, "infeasible: no node\nis good enough")
-        return SchedulingResult(view.present, {topology.id: why for topology in view.topologies})
+def refuse(view: SchedulingView) -> SchedulingResult:
+    why = TopologyStatus(False, "infeasible: no node\nis good enough")
+    return SchedulingResult(view.present, {topology.id: why for topology in view.topologies})
 
 
 def test_a_scheduler_that_refuses_loses_with_its_own_reason() -> None:
     cases = (tree(),)
-    entrants = (Entrant("mine", Refuses()), Entrant("late", Refuses(), online=True))
+    entrants = (Entrant("mine", Mine(refuse)), Entrant("late", Mine(refuse), online=True))
     found = rows({("tree", "mine"): math.inf, ("tree", "late"): math.inf})
     assert set(found["problem"]) == {"it raised ZeroDivisionError (idea.py, line 7)"}
     tournament = Tournament(entrants, cases, SEEDS)
