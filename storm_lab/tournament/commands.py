@@ -59,7 +59,7 @@ _SUITE_OPTIONS = (
         type=click.IntRange(1, 100),
         help="Generated suite: instances of each family on each kind of machines.",
     ),
-    _defaulting("--suite-seed", default=1, help="Generated suite: first seed of generated cases."),
+    _defaulting("--suite-seed", "seed", default=1, help="Generated suite: first seed of generated cases."),
     _defaulting(
         "--duration",
         "duration_s",
@@ -82,19 +82,10 @@ def suite_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _tournament(
-    entrants: tuple[Entrant, ...],
-    *,
-    suite_name: str,
-    only: tuple[str, ...],
-    seeds: str,
-    instances: int,
-    suite_seed: int,
-    duration_s: float,
-    constants: str | None,
+    entrants: tuple[Entrant, ...], *, suite_name: str, seeds: str, constants: str | None, **of_suite: Any
 ) -> Tournament:
-    cases = suite(suite_name, only=only, instances=instances, seed=suite_seed, duration_s=duration_s)
-    machine = given_constants(constants)
-    return Tournament(entrants, cases, parse_seeds(seeds), machine)
+    cases = suite(suite_name, **of_suite)
+    return Tournament(entrants, cases, parse_seeds(seeds), given_constants(constants))
 
 
 @click.command(
