@@ -31,18 +31,18 @@ class RandomScheduler(Scheduler[NoParameters]):
             # A worker that is hidden or on a blacklisted host stays but takes no new executor.
             workers = [slot for slot in own if slot in usable]
             wanted = max(topology.workers - len(own), 0 if workers else 1)
-            new = draw.sample(free, min(wanted, len(free)))
-            workers += new
+            workers += draw.sample(free, min(wanted, len(free)))
             if not workers:
                 work.failed(topology.id, "no free slot in the cluster")
                 continue
-            taken = set(new)
-            free = [slot for slot in free if slot not in taken]
             for executor in view.executors[topology.id]:
                 if executor in work.placed:
                     continue
                 slot = work.placed[executor] = draw.choice(workers)
                 candidates = (Candidate(worker, 1.0 / len(workers)) for worker in workers)
                 work.journal.record(executor, slot, candidates, score_name="probability")
+            # A worker that no executor has drawn does not start, so its slot stays free.
+            taken = set(work.placed.values())
+            free = [slot for slot in free if slot not in taken]
             work.scheduled(topology.id, "Scheduled at random")
         return work.result()
