@@ -28,10 +28,8 @@ def explained(scheduler: Scheduler[Any], view: SchedulingView) -> SchedulingResu
     """
     result = ask(scheduler, dataclasses.replace(view, explain=True))
     if wrong := _wrong_reason(result):
-        message, remedy = (
-            f"its answer cannot be explained: {wrong}",
-            "collect reasons with a Journal, or give none",
-        )
+        message = f"its answer cannot be explained: {wrong}"
+        remedy = "collect reasons with a Journal, or give none"
         raise UserError(message, field="scheduler", value=scheduler.name, remedy=remedy)
     return result
 

@@ -89,7 +89,7 @@ def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> N
 
 
 class Broken(Scheduler[NoParameters]):
-    """Places at random or places nothing, as ``way`` says."""
+    """Places at random, places nothing or changes the view, as ``way`` says."""
 
     name, version = "broken", "1"
     way = "nothing"
@@ -98,6 +98,8 @@ class Broken(Scheduler[NoParameters]):
         import random
 
         placed: Assignment = Assignment()
+        if self.way == "change":
+            view.executors.clear()  # type: ignore[attr-defined]
         if self.way == "chance":
             slots = random.sample(view.usable_slots, len(view.usable_slots))
             executors = [e for own in view.executors.values() for e in own]
@@ -106,9 +108,12 @@ class Broken(Scheduler[NoParameters]):
         return SchedulingResult(placed, {t.id: TopologyStatus(done, "so") for t in view.topologies})
 
 
-def test_a_random_scheduler_and_one_that_places_nothing_fail_the_check() -> None:
+def test_a_random_scheduler_and_one_that_places_nothing_or_changes_the_view_fail_the_check() -> None:
     policy = Broken()
     with pytest.raises(UserError, match=r"it placed nothing \(so\), a topology that is new"):
+        check(policy, CASES[0])
+    policy.way = "change"
+    with pytest.raises(UserError, match="the view is read-only"):
         check(policy, CASES[0])
     policy.way = "chance"
     with pytest.raises(UserError, match="two answers"):

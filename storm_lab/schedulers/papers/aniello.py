@@ -1,14 +1,12 @@
 """The schedulers of Aniello, Baldoni and Querzoni (DEBS 2013), as described by T-Storm and R-Storm.
 
-Offline, load is ignored. The components are put in a linear order with sources before consumers. Executors of
-a component go to the slots with most executors that it reads from. The slots are then assigned to nodes round
-robin.
+Offline, load is ignored: the components are put in a linear order with sources before consumers, executors of
+a component go to the slots with most executors that it reads from, and slots to nodes round robin.
 
-Online, pairs of executors with most traffic come first, within load limits. There are two phases: executors
-to workers, by traffic between executors; then workers to nodes, by traffic between workers. In both, a pair
-goes to the least loaded place or to a place that one of the two already has, whichever leaves the least
-traffic between places. Everything is placed from scratch; which slot of its node a worker gets is left open,
-so here a worker stays in the slot where most of its executors are.
+Online, pairs of executors with most traffic come first, within load limits. Executors go to workers, and then
+workers to nodes. In both phases, a pair goes to the least loaded place or to one that it already has,
+whichever leaves the least traffic between places. Everything is placed from scratch; which slot of its node a
+worker gets is left open, so here it stays where most of its executors are.
 """
 
 from __future__ import annotations

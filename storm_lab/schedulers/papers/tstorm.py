@@ -4,8 +4,7 @@ Source: T-Storm (ICDCS 2014), section IV. Executors are placed in order of decre
 feasible node with which it exchanges most so far. ``gamma`` bounds the executors per node: the larger, the
 fewer nodes. The schedule generator decides whether a new schedule is adopted, not this policy.
 
-A larger gamma is to give fewer nodes, which Algorithm 1 alone does not guarantee if CPU or slots are binding
-(``docs/schedulers.md``). So the policy tries all caps up to that of ``gamma``, unless ``monotone`` is false.
+Unless ``monotone`` is false, all caps up to that of ``gamma`` are tried (``docs/schedulers.md`` says why).
 """
 
 from __future__ import annotations
