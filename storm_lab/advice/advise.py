@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from storm_lab.advice.advice import Advice, Choice, Fit, Measured, Sensitivity, best_of
 from storm_lab.advice.bracket import Key, fewest, highest, run_together
@@ -46,28 +47,13 @@ ScaledSite = Callable[[float], Site]
 """Returns the site with some figure multiplied by a factor."""
 
 
-def advise(
-    imported: Imported,
-    *,
-    seeds: Sequence[int] = (1, 2, 3),
-    entrants: Sequence[Entrant] | None = None,
-    jobs: int = JOBS,
-    show_progress: bool = False,
-    say: OnStep = lambda line: None,
-) -> Advice:
-    """Advise on an imported topology as `advise_site` does, and say how far that depends on assumptions.
+def advise(imported: Imported, **options: Any) -> Advice:
+    """Advise on an imported topology and say how far the advice depends on assumptions.
 
-    Raises `UserError` if the topology cannot be played, and the errors of `advise_site`.
+    ``options`` are arguments of `advise_site` besides site and others, with its errors. Raises `UserError` if
+    the topology cannot be played.
     """
-    found = advise_site(
-        imported_site(imported),
-        seeds=seeds,
-        entrants=entrants,
-        others=_other_costs(imported),
-        jobs=jobs,
-        show_progress=show_progress,
-        say=say,
-    )
+    found = advise_site(imported_site(imported), others=_other_costs(imported), **options)
     rates = sorted({item.component for item in imported.assumed if item.what.startswith("rate of")})
     return replace(found, assumed=tuple(map(str, imported.assumed)), assumed_rates=tuple(rates))
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,17 +19,11 @@ from storm_lab.league.starter import starter_files, write_starter
 from storm_lab.model import Assignment
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.digest import identity_of
-from storm_lab.schedulers import (
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-    make_scheduler,
-)
-from storm_lab.schedulers.contract import NoParameters
+from storm_lab.schedulers import SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.schedulers.scheduler_file import scheduler_of
 from tests.machine.full_disk import full_disk
 from tests.schedulers.clusters import OWN
+from tests.schedulers.test_ask import Mine
 
 
 def test_the_starter_keeps_the_contract_and_is_found(folder: Path) -> None:
@@ -88,36 +84,35 @@ def test_built_in_policies_keep_the_contract(name: str, case: ContractCase) -> N
     check(make_scheduler(name), case)
 
 
-class Broken(Scheduler[NoParameters]):
-    """Places at random, places nothing or changes the view, as ``way`` says."""
-
-    name, version = "broken", "1"
-    way = "nothing"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        import random
-
-        placed: Assignment = Assignment()
-        if self.way == "change":
-            view.executors.clear()  # type: ignore[attr-defined]
-        if self.way == "chance":
-            slots = random.sample(view.usable_slots, len(view.usable_slots))
-            executors = [e for own in view.executors.values() for e in own]
-            placed = Assignment.of((e, slots[n % len(slots)]) for n, e in enumerate(executors))
-        done = self.way == "chance"
-        return SchedulingResult(placed, {t.id: TopologyStatus(done, "so") for t in view.topologies})
+def place_nothing(view: SchedulingView) -> SchedulingResult:
+    return SchedulingResult(Assignment(), {t.id: TopologyStatus(False, "so") for t in view.topologies})
 
 
-def test_a_random_scheduler_and_one_that_places_nothing_or_changes_the_view_fail_the_check() -> None:
-    policy = Broken()
-    with pytest.raises(UserError, match=r"it placed nothing \(so\), a topology that is new"):
-        check(policy, CASES[0])
-    policy.way = "change"
-    with pytest.raises(UserError, match="the view is read-only"):
-        check(policy, CASES[0])
-    policy.way = "chance"
-    with pytest.raises(UserError, match="two answers"):
-        check(policy, CASES[0])
+def place_by_chance(view: SchedulingView) -> SchedulingResult:
+    slots = random.sample(view.usable_slots, len(view.usable_slots))
+    executors = [e for own in view.executors.values() for e in own]
+    placed = Assignment.of((e, slots[n % len(slots)]) for n, e in enumerate(executors))
+    return SchedulingResult(placed, {t.id: TopologyStatus(True, "so") for t in view.topologies})
+
+
+def change_the_view(view: SchedulingView) -> SchedulingResult:
+    view.executors.clear()  # type: ignore[attr-defined]
+    return place_nothing(view)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (place_nothing, r"it placed nothing \(so\), a topology that is new"),
+        (place_by_chance, "two answers"),
+        (change_the_view, "the view is read-only"),
+    ],
+)
+def test_a_scheduler_that_breaks_the_contract_fails_the_check(
+    answer: Callable[[SchedulingView], SchedulingResult], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        check(Mine(answer), CASES[0])
 
 
 def test_built_in_policies_run_online_only_if_they_need_measured_load() -> None:

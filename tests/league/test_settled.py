@@ -15,41 +15,27 @@ from storm_lab.model import Assignment, Cluster, Node
 from storm_lab.papers.tstorm.word_count_stage import STAGE
 from storm_lab.runs.execute import play_all
 from storm_lab.runs.play import last_move
-from storm_lab.schedulers import (
-    Scheduler,
-    SchedulingResult,
-    SchedulingView,
-    TopologyStatus,
-    make_scheduler,
-)
-from storm_lab.schedulers.contract import NoParameters
+from storm_lab.schedulers import SchedulingResult, SchedulingView, TopologyStatus, make_scheduler
 from storm_lab.tuplelog import open_run
 from tests.league.test_reader_site import site
+from tests.schedulers.test_ask import Mine
 
 MACHINES = Cluster((Node("a", ports=(6700,)), Node("b", ports=(6700,))))
 
 
-class Swaps(Scheduler[NoParameters]):
-    """Places everything on one node, and on the other one once load has been measured."""
-
-    name, version = "swaps", "1"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        slot = view.usable_slots[0 if view.load is None else -1]
-        (topology,) = view.topologies
-        placed = dict.fromkeys(view.executors[topology.id], slot)
-        return SchedulingResult(Assignment(placed), {topology.id: TopologyStatus(True, "placed")})
+def swap(view: SchedulingView) -> SchedulingResult:
+    """Place everything on one node, and on the other one once load has been measured."""
+    slot = view.usable_slots[0 if view.load is None else -1]
+    (topology,) = view.topologies
+    placed = dict.fromkeys(view.executors[topology.id], slot)
+    return SchedulingResult(Assignment(placed), {topology.id: TopologyStatus(True, "placed")})
 
 
-class LeavesOneOut(Swaps):
-    """Leaves out an executor but reports success."""
-
-    name = "leaves-one-out"
-
-    def schedule(self, view: SchedulingView) -> SchedulingResult:
-        whole = super().schedule(view)
-        _, *others = sorted(whole.assignment.slots)
-        return SchedulingResult(Assignment({e: whole.assignment.slots[e] for e in others}), whole.status)
+def leave_one_out(view: SchedulingView) -> SchedulingResult:
+    """Leave out an executor but report success."""
+    whole = swap(view)
+    _, *others = sorted(whole.assignment.slots)
+    return SchedulingResult(Assignment({e: whole.assignment.slots[e] for e in others}), whole.status)
 
 
 def entry(second: int, action: str, **detail: Fact) -> Decision:
@@ -87,7 +73,7 @@ def warm_up(entrant: Entrant, home: Path, given: Mapping[str, object]) -> tuple[
 
 def test_the_steady_state_begins_after_the_last_re_assignment_has_settled(tmp_path: Path) -> None:
     settings = {"duration_s": 300.0, "generation_s": 40.0}
-    begins, moved = warm_up(Entrant("swaps", Swaps(), online=True), tmp_path, settings)
+    begins, moved = warm_up(Entrant("swaps", Mine(swap), online=True), tmp_path, settings)
     assert moved is not None
     assert begins == pytest.approx(max(150.0, moved + 100.0))
     assert begins > 150.0
@@ -101,10 +87,8 @@ def test_an_answer_that_leaves_out_an_executor_ends_the_run_with_an_error(
 ) -> None:
     where = site(cluster=MACHINES, rate=5.0)
     given = {"seeds": [1], "duration_s": 100.0, "generation_s": 20.0}
-    specs = stage_runs(where, [Entrant("mine", LeavesOneOut(), online=online)], given)
-    message = (
-        r"scheduler = 'leaves-one-out': its answer is not valid, .* s: executor .* of 'mine' has no slot"
-    )
+    specs = stage_runs(where, [Entrant("mine", Mine(leave_one_out), online=online)], given)
+    message = r"scheduler = 'mine': its answer is not valid, .* s: executor .* of 'mine' has no slot"
     with pytest.raises(UserError, match=message):
         play_all(specs, home=tmp_path, jobs=0)
     assert not list(tmp_path.glob("*/*"))
