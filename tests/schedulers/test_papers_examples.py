@@ -82,13 +82,6 @@ def test_tstorm_keeps_the_present_assignment_when_one_executor_fits_nowhere() ->
     assert "2 lack CPU" in result.status["t"].message
 
 
-def test_tstorm_gives_two_topologies_different_slots_of_a_node() -> None:
-    topologies = (chain("a", [1, 1]), chain("b", [1, 1]))
-    view = SchedulingView(topologies, cluster(1, slots=2), STORM_082, load=even_load(topologies, STORM_082))
-    workers = make_scheduler("tstorm", ["gamma=4"]).schedule(view).assignment.workers()
-    assert sorted(len(w) for w in workers.values()) == [2, 2]
-
-
 def test_tstorm_stays_in_the_slot_that_a_topology_has_on_the_chosen_node() -> None:
     bare = SchedulingView((chain("t", [1, 1]),), cluster(2), STORM_082)
     present = Assignment.of((e, Slot("n1", 6702)) for e in bare.executors["t"])
