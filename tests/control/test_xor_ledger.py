@@ -53,8 +53,10 @@ def test_on_undisturbed_links_a_root_is_acked_if_and_only_if_its_tree_was_execut
     assert (acked == np.isfinite(roots["whole"])).all()
     late = (roots["complete_ns"] - roots["whole"])[acked]
     assert (late > 0).all()
-    # A sleeping spout checks for acks once a millisecond.
-    assert (late < TRAVEL_NS).all()
+    # From 0.9.4 on an acker may begin 11 s after its worker is up. A sleeping spout looks once a millisecond.
+    all_run = roots["emit_ns"] > 30 * SECOND
+    assert all_run.sum() > 700
+    assert (late[all_run] < TRAVEL_NS).all()
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     # Circular import: the control plane imports this module.
     from storm_lab.emulator.control.control_plane import ControlPlane
 
+_LOOK_NS = 1_000_000_000
+"""How often a worker that has begun nothing yet looks at its connections (0.9.4 on)."""
 _MESSAGE_CHECK_NS = 100_000_000
 """How often a client that has given up is checked for a message."""
 
@@ -50,7 +52,11 @@ class Connections:
         """Add a process that now listens; peers that want its slot reach it at their next attempt."""
         self._running[process.topology].append(process)
         self._listening[process.slot].append(process)
-        process.connections_ready = not self._control.timers.spouts_wait_for_connections
+        timers = self._control.timers
+        process.connections_ready = not timers.waits_for_connections
+        if timers.waits_for_connections:
+            first_ns = _LOOK_NS if timers.activates_at_refresh else 0
+            self._clock.after(first_ns, Rank.WORKER, process.actor, partial(self._look, process))
         self.retry_peers(process)
 
     def retry_peers(self, process: WorkerProcess) -> None:
@@ -198,15 +204,19 @@ class Connections:
                     self._note(process, "send-buffered", why, tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running[topology_id]:
-                # Bolts of a worker that is still connecting would hold what they receive. While that is so
-                # for this worker or a peer, its spouts stay off.
-                if not any(self._still_connects(end) for end in (process, *process.links.values())):
-                    process.connections_ready = True
                 self.update_spouts(process)
 
-    @staticmethod
-    def _still_connects(process: WorkerProcess) -> bool:
-        return process.assignment is None or not all(each.given_up for each in process.attempts.values())
+    def _look(self, process: WorkerProcess) -> None:
+        """Let a worker begin if it has connected to all of its peers, and else look again later."""
+        if not process.running:
+            return
+        if process.assignment is not None and not process.attempts:
+            process.connections_ready = True
+            self._control.fleet.read_status(process)
+        else:
+            timers = self._control.timers
+            again_ns = ns(timers.refresh_s) if timers.activates_at_refresh else _LOOK_NS
+            self._clock.after(again_ns, Rank.WORKER, process.actor, partial(self._look, process))
 
     @staticmethod
     def _reachable(
@@ -256,7 +266,11 @@ class Connections:
         if not process.running:
             return
         now = self._clock.now_ns
-        spouts_on = process.topology_active and process.connections_ready and now >= process.idle_until_ns
+        active = process.topology_active and process.connections_ready
+        if active and not process.prepared:
+            process.prepared = True
+            self._control.plane.now().prepare(process.id)
+        spouts_on = active and now >= process.idle_until_ns
         if spouts_on != process.spouts_on:
             process.spouts_on = spouts_on
             self._control.plane.now().activate(process.id, spouts_on)

@@ -40,7 +40,7 @@ class Fleet:
         if control.version < V2_0_0:
             # Workers of 2.x re-read the assignment by their timer alone (WorkerState.refreshConnections).
             control.zookeeper.watch(Record.ASSIGNMENT, partial(self._after_watch, read=self._refresh_due))
-        control.zookeeper.watch(Record.STATUS, partial(self._after_watch, read=self._read_status))
+        control.zookeeper.watch(Record.STATUS, partial(self._after_watch, read=self.read_status))
 
     @property
     def processes(self) -> tuple[WorkerProcess, ...]:
@@ -80,7 +80,9 @@ class Fleet:
         control = self._control
         now = control.clock.now_ns
         process.ready_ns = now
-        process.id = control.plane.now().start_worker(process.slot, process.topology, process.executors)
+        process.id = control.plane.now().start_worker(
+            process.slot, process.topology, process.executors, prepared=False
+        )
         self._by_id[process.id] = process
         executors = [str(e) for e in process.executors]
         facts: dict[str, Fact] = {"worker": process.id, "topology": process.topology, "executors": executors}
@@ -137,7 +139,7 @@ class Fleet:
         if not control.zookeeper.up:
             return 0
         if control.migration.moves_threads:
-            self._read_status(process)
+            self.read_status(process)
             return 0
         self.refresh(process)
         return ns(control.times.refresh_hold_s)
@@ -160,7 +162,8 @@ class Fleet:
             wake_ns = next_wake_ns(clock.now_ns, turns, ns(timers.refresh_s), timers.timer_sleep_s)
             clock.at(wake_ns, Rank.WORKER, process.actor, partial(awake, process))
 
-    def _read_status(self, process: WorkerProcess) -> None:
+    def read_status(self, process: WorkerProcess) -> None:
+        """Let a worker read whether its topology is active."""
         process.topology_active = self._control.zookeeper.active.get(process.topology, False)
         self._control.connections.update_spouts(process)
 

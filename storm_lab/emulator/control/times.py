@@ -12,7 +12,7 @@ from storm_lab.model.checks import check_number
 from storm_lab.model.constant import constant
 from storm_lab.model.settings import TIMERS, TIMERS_OF_SLOTS, SettingValue, number_of
 from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
-from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V1_0_3, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_9_4, V0_10_0, V1_0_0, V1_0_3, V2_0_0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +97,13 @@ class Timers:
             (``Utils.addShutdownHookWithForceKillIn1Sec``); None: drawn from ``ControlTimes.worker_exit_*``.
         sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a
             process that died by itself (``Slot.killAndRelaunchContainer``).
+        waits_for_connections: from 0.9.4 on, a worker opens its spouts and prepares its bolts once it has
+            connected to all of its peers. Until then what its bolts receive waits in their queues.
+        activates_at_refresh: 0.9.4 to 1.x, a worker notices that only as it reads its topology's status, a
+            second after its start and then every ``refresh_s`` (``worker.clj``: one timer, which sleeps for a
+            second meanwhile, checks the connections and reads the status; on real 1.2.4 five workers began
+            1.0 to 1.5 s after that start, and one, whose peer came 3 s later, after 11.1 s). In 2.x it looks
+            at once and then every second.
         pushes_assignments: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
         heartbeats_by_thrift: 2.x, workers' liveness goes directly to Nimbus, and statistics to ZooKeeper
             every ``statistics_s`` (0 = none).
@@ -125,7 +132,8 @@ class Timers:
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
     schedules_at_submit: bool = True
-    spouts_wait_for_connections: bool = True
+    waits_for_connections: bool = True
+    activates_at_refresh: bool = False
     heartbeat_by_sender: bool = False
     slot_running_s: float = 0.0
     slot_idle_s: float = 1.0
@@ -182,14 +190,19 @@ def _defaults(version: StormVersion) -> Timers:
             worker_shutdown_s=3.0,
             worker_halt_s=1.0,
             sleeps_after_crash=True,
+            activates_at_refresh=True,
             timer_sleep_s=1.0,
             schedules_at_submit=False,
         )
     if version >= V1_0_0:
-        return Timers(worker_shutdown_s=3.0, timer_sleep_s=1.0, schedules_at_submit=False)
+        return Timers(
+            worker_shutdown_s=3.0, timer_sleep_s=1.0, schedules_at_submit=False, activates_at_refresh=True
+        )
     if version >= V0_10_0:
-        return Timers(worker_shutdown_s=1.0, timer_sleep_s=1.0)
+        return Timers(worker_shutdown_s=1.0, timer_sleep_s=1.0, activates_at_refresh=True)
+    if version >= V0_9_4:
+        return Timers(worker_shutdown_s=1.0, activates_at_refresh=True)
     if version >= V0_9_0:
-        return Timers(worker_shutdown_s=1.0)
-    # 0.8: no terminate signal, and spouts do not wait for connections.
-    return Timers(spouts_wait_for_connections=False)
+        return Timers(worker_shutdown_s=1.0, waits_for_connections=False)
+    # 0.8: no terminate signal.
+    return Timers(waits_for_connections=False)

@@ -49,7 +49,8 @@ class WorkerProcess:
     assignment that launched it, ``generations`` those whose messages it accepts. ``assignment`` is its own
     table of executors' slots, as of its last refresh. By slot, ``links`` are its open connections,
     ``attempts`` those to connect elsewhere, and ``attempts_before`` how many an open connection has taken.
-    ``dropped`` counts the tuples dropped for lack of a connection. From ``silent_since_ns`` on it only
+    ``connections_ready`` says whether it has seen them all open, and ``prepared`` whether its executors have
+    begun. ``dropped`` counts the tuples dropped for lack of a connection. From ``silent_since_ns`` on it only
     collects garbage and sends no heartbeats.
     """
 
@@ -72,6 +73,7 @@ class WorkerProcess:
     connecting: bool = False
     topology_active: bool = False
     connections_ready: bool = False
+    prepared: bool = False
     idle_until_ns: int = 0
     spouts_on: bool = False
     dropped: int = 0

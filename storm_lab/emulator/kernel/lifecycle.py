@@ -79,8 +79,12 @@ def open_executor(
     tasks: int,
     source: int,
     first_thread: int,
+    prepared: int,
 ) -> None:
-    """Fill an executor's row and start its threads; a spout begins inactive, between two turns."""
+    """Fill an executor's row and start its threads; a spout begins inactive, between two turns.
+
+    A bolt or acker that is not ``prepared`` leaves its tuples in its queue until `prepare_executor`.
+    """
     now = rows.s(k, 0).now
     w = rows.worker(k, worker)
     e = rows.executor(k, index)
@@ -97,6 +101,10 @@ def open_executor(
     if c.is_spout:
         rows.thread(k, first_thread).state = kinds.POLLING
         events.schedule(k, events.period_source(k, first_thread), now + topology.timeout)
+    elif prepared == 0:
+        polling.end_wait(k, first_thread)
+        thread = rows.thread(k, first_thread)
+        thread.state, thread.wait = kinds.WAITING, kinds.WAIT_PREPARE
     elif rows.cost(k, 0).look > 0:
         polling.become_idle(k, first_thread)
     if not c.is_spout and c.tick_period > 0 and c.tick_record >= 0:
@@ -106,6 +114,15 @@ def open_executor(
         if topology.overflows == 0 and topology.flush > 0:
             # The period of the send thread, which 2.x does not have.
             events.schedule(k, events.period_source(k, first_thread + 1), now + topology.flush)
+
+
+@entry
+def prepare_executor(k: State, executor: int) -> None:
+    """Let a bolt or acker begin with its tuples."""
+    thread = rows.executor(k, executor).main_thread
+    t = rows.thread(k, thread)
+    if t.state == kinds.WAITING and t.wait == kinds.WAIT_PREPARE:
+        events.schedule(k, events.timer_source(k, thread), rows.s(k, 0).now)
 
 
 @jit

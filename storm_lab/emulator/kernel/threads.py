@@ -263,3 +263,5 @@ def timer_fires(k: State, thread: int) -> None:
             spout.spout_emit(k, thread)
         elif t.wait == kinds.WAIT_CHANNEL:
             hand_over(k, thread)
+        elif t.wait == kinds.WAIT_PREPARE:
+            take_next(k, thread)

@@ -42,6 +42,7 @@ class DataPlane(KernelRunner):
         self._plans = {plan.topology.id: plan for plan in spec.topologies}
         self._last_view: tuple[Mapping[Executor, int], tuple[int, ...], Mapping[str, set[int]]] | None = None
         self._thread_count = 0
+        self._unprepared: set[int] = set()
         self._readers: Counter[int] = Counter()
         self._node_threads: Counter[str] = Counter()
         self._processes: Counter[str] = Counter()
@@ -59,10 +60,13 @@ class DataPlane(KernelRunner):
         """CPU that a thread of a starting JVM would have had on the node so far."""
         return int(cpu.cpu_time(self.kernel.state, self._names.node_index[node.id]))
 
-    def start_worker(self, slot: Slot, topology_id: str, executors: Sequence[Executor]) -> int:
-        """Start a worker process that is ready at once; returns its number.
+    def start_worker(
+        self, slot: Slot, topology_id: str, executors: Sequence[Executor], *, prepared: bool = True
+    ) -> int:
+        """Start a worker process that listens at once; returns its number.
 
-        It reaches no executor until :meth:`connect`, and its spouts are inactive until :meth:`activate`.
+        It reaches no executor until :meth:`connect`, and its spouts are inactive until :meth:`activate`. If
+        its bolts are not ``prepared`` yet, what they receive waits until :meth:`prepare`.
         """
         self._reserve(1, executors, slot.node)
         worker = len(self.slots)
@@ -72,10 +76,19 @@ class DataPlane(KernelRunner):
         self.slots.append(slot)
         self._processes[slot.node] += 1
         self._update_slowdown(slot.node)
+        if not prepared:
+            self._unprepared.add(worker)
         for executor in executors:
             self._open_executor(worker, executor)
         self._apply_changes()
         return worker
+
+    def prepare(self, worker: int) -> None:
+        """Prepare the worker's bolts: from now on they execute what they receive."""
+        self._unprepared.discard(worker)
+        for index in self._executors[worker].values():
+            lifecycle.prepare_executor(self.kernel.state, index)
+        self._apply_changes()
 
     def start_executor(self, worker: int, executor: Executor) -> None:
         """Start one executor thread in a running worker (N-Storm's thread-level update)."""
@@ -112,6 +125,7 @@ class DataPlane(KernelRunner):
             len(executor.tasks),
             names.source_of(executor),
             self._thread_count,
+            int(worker not in self._unprepared),
         )
         self._thread_count += lifecycle.THREADS_PER_EXECUTOR
         self._last_view = None

@@ -21,7 +21,7 @@ IDLE, WAKING, RUNNING, WAITING, BLOCKED, POLLING, DEAD = range(7)
 # What a running spout thread has done when its CPU burst ends.
 TURN_ACKS, TURN_EMIT = range(2)
 # What a waiting thread waits for.
-WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_CHANNEL, WAIT_LOG = range(5)
+WAIT_SERVER, WAIT_FETCH, WAIT_SLEEP, WAIT_CHANNEL, WAIT_LOG, WAIT_PREPARE = range(6)
 # What a thread does with its worker's log: nothing, write into it, or hold it for the next lines.
 LOG_NONE, LOG_WRITES, LOG_TURN = range(3)
 # How a thread's wait ended: it was woken, or one of its polls found something.
