@@ -97,24 +97,18 @@ NSTORM = Setting(THREADS)
 
 UNHURRIED = Trial(
     "unhurried",
-    "16 callers that pause 100 ms after an answer and give up after 9 s, JVMs that start in 9 s",
-    {"calls": 16, "think_ms": 100.0, "patience_s": 9.0, "jvm_start_s": 9.0},
+    "16 callers that pause 100 ms after an answer and give up after 9 s",
+    {"calls": 16, "think_ms": 100.0, "patience_s": 9.0},
     reading=True,
-    # The second is the first divided by ten moves; the last is the fourth divided by the run's length.
-    chosen_on=(
-        "nstorm-fig7-nstorm-60",
-        "nstorm-fig6-nstorm-stop",
-        "nstorm-fig9-m16-60",
-        "nstorm-fig7-stormstar-60",
-        "nstorm-fig7-stormstar-quarter",
-    ),
+    # The second is the first divided by ten moves.
+    chosen_on=("nstorm-fig7-nstorm-60", "nstorm-fig6-nstorm-stop", "nstorm-fig9-m16-60"),
     indifferent=("calls",),
 )
 _APART: dict[str, ParameterValue] = {"supervisors": SUPERVISORS_IN_TURN, "supervisors_apart_s": 5.0}
 KEPT = Trial(
     "kept",
     "kept messages, supervisors that poll 5 s apart, and otherwise 16 callers that pause 100 ms and give up "
-    "after 9 s, JVMs that start in 9 s",
+    "after 9 s",
     {**UNHURRIED.changes, "messages": MESSAGES_KEPT, **_APART},
     reading=True,
     chosen_on=(*UNHURRIED.chosen_on, "nstorm-fig11-60", "nstorm-no-loss"),
@@ -122,8 +116,8 @@ KEPT = Trial(
 )
 BRIEF = Trial(
     "brief",
-    "16 callers that pause 100 ms and give up after 6.8 s, supervisors that poll 5 s apart, JVMs that start "
-    "in 9 s, threads in 120 ms",
+    "16 callers that pause 100 ms and give up after 6.8 s, supervisors that poll 5 s apart, threads that "
+    "start in 120 ms",
     {**UNHURRIED.changes, "patience_s": 6.8, "executor_start_ms": 120.0, **_APART},
     reading=True,
     chosen_on=("nstorm-fig11-60", "nstorm-fig11-100", "nstorm-fig13-best-60", "nstorm-plus-82"),
@@ -134,7 +128,7 @@ READINGS = (UNHURRIED, KEPT)
 
 Unhurried: two callers that call again at once both meet an absent executor within a fraction of a second,
 however few have moved. More callers that pause meet it one after the other. Pause and patience were chosen on
-the cost of one and of sixteen moves, the JVMs' start on the losses of Storm*; 64 callers are like 16.
+the cost of one and of sixteen moves; 64 callers are like 16.
 
 Kept: senders keep messages to an executor that is not there yet, because section IV-A says that N-Storm+
 loses nothing. The supervisors poll half a cycle apart, the largest possible distance, in all runs.
