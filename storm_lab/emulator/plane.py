@@ -72,7 +72,7 @@ class Plane:
         self.slots: list[Slot] = []
         """Of worker processes, in order of their numbers."""
         self.stays: list[Stay] = []
-        """Of executor instances, in the order in which they started, which also numbers them."""
+        """Of executor instances, in the order of their threads' starts, which also numbers them."""
         self._executors: defaultdict[int, dict[Executor, int]] = defaultdict(dict)
         """By worker: its running executors and their numbers."""
         self._numbers: dict[tuple[int, Executor], int] = {}
@@ -177,7 +177,12 @@ class Plane:
         return {}
 
     def prepare(self, worker: int) -> None:
-        """Prepare a worker's bolts: from now on they execute what they receive."""
+        """Prepare a worker's bolts: from now on they execute what they receive.
+
+        The stays of the worker's executors begin now.
+        """
+        for index in self._executors[worker].values():
+            self.stays[index] = replace(self.stays[index], start_ns=self.now_ns)
 
     def activate(self, worker: int, active: bool) -> None:
         """Switch a worker's spouts on or off: whether they call nextTuple."""

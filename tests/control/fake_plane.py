@@ -86,6 +86,7 @@ class FakePlane(Plane):
     def prepare(self, worker: int) -> None:
         assert worker in self.alive
         assert worker not in self.prepared_ns
+        super().prepare(worker)
         self.prepared_ns[worker] = self.now_ns
 
     def activate(self, worker: int, active: bool) -> None:

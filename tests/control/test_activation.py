@@ -77,5 +77,6 @@ def test_what_an_unprepared_bolt_receives_waits_in_its_queue(version: StormVersi
     assert waiting.executor_cpu_ns.get((again, moved[-1]), 0) == executed.get((again, moved[-1]), 0)
     assert waiting.queued[again, moved[-1]] == pytest.approx(200, abs=5)
     scene.plane.prepare(again)
+    assert {stay.start_ns for stay in scene.plane.stays if stay.worker == again} == {3_000_000_000}
     scene.plane.run_until(4_000_000_000)
     assert scene.plane.sample().queued[again, moved[-1]] <= 1

@@ -84,7 +84,8 @@ class DataPlane(KernelRunner):
         return worker
 
     def prepare(self, worker: int) -> None:
-        """Prepare the worker's bolts: from now on they execute what they receive."""
+        """Prepare the worker's bolts, as in `Plane.prepare`."""
+        super().prepare(worker)
         self._unprepared.discard(worker)
         for index in self._executors[worker].values():
             lifecycle.prepare_executor(self.kernel.state, index)
