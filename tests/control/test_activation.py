@@ -30,8 +30,8 @@ def up_and_begun(version: StormVersion, workers: int = 2) -> list[tuple[float, f
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_3], ids=str)
-def test_up_to_0_9_3_executors_begin_at_once(version: StormVersion) -> None:
-    """On real 0.9.2 a spout emitted 2.0 s before its peer was up (``control``, third play)."""
+def test_up_to_0_9_3_executors_are_prepared_at_once(version: StormVersion) -> None:
+    """On real 0.9.2 a spout was opened 2.0 s before its peer was up (``control``, third play)."""
     assert all(begun == up for up, begun in up_and_begun(version))
 
 

@@ -53,7 +53,7 @@ class Connections:
         self._running[process.topology].append(process)
         self._listening[process.slot].append(process)
         timers = self._control.timers
-        process.connections_ready = not timers.waits_for_connections
+        process.connections_ready = not (timers.waits_for_connections or timers.spouts_wait_for_connections)
         if timers.waits_for_connections:
             first_ns = _LOOK_NS if timers.activates_at_refresh else 0
             self._clock.after(first_ns, Rank.WORKER, process.actor, partial(self._look, process))
@@ -204,7 +204,15 @@ class Connections:
                     self._note(process, "send-buffered", why, tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running[topology_id]:
+                if self._control.timers.spouts_wait_for_connections and not any(
+                    self._still_connects(end) for end in (process, *process.links.values())
+                ):
+                    process.connections_ready = True
                 self.update_spouts(process)
+
+    @staticmethod
+    def _still_connects(process: WorkerProcess) -> bool:
+        return process.assignment is None or not all(each.given_up for each in process.attempts.values())
 
     def _look(self, process: WorkerProcess) -> None:
         """Let a worker begin if it has connected to all of its peers, and else look again later."""
@@ -266,10 +274,11 @@ class Connections:
         if not process.running:
             return
         now = self._clock.now_ns
-        active = process.topology_active and process.connections_ready
-        if active and not process.prepared:
+        waits = self._control.timers.waits_for_connections
+        if not process.prepared and process.topology_active and (process.connections_ready or not waits):
             process.prepared = True
             self._control.plane.now().prepare(process.id)
+        active = process.topology_active and process.connections_ready
         spouts_on = active and now >= process.idle_until_ns
         if spouts_on != process.spouts_on:
             process.spouts_on = spouts_on

@@ -97,6 +97,9 @@ class Timers:
             (``Utils.addShutdownHookWithForceKillIn1Sec``); None: drawn from ``ControlTimes.worker_exit_*``.
         sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a
             process that died by itself (``Slot.killAndRelaunchContainer``).
+        spouts_wait_for_connections: 0.9.0 to 0.9.3, spouts stay off while their worker or one of its peers
+            still connects. Storm's go on, but the thread that sends for them waits for each connection in
+            turn (``Client.connect``), so what they emit does not leave their worker before.
         waits_for_connections: from 0.9.4 on, a worker opens its spouts and prepares its bolts once it has
             connected to all of its peers. Until then what its bolts receive waits in their queues.
         activates_at_refresh: 0.9.4 to 1.x, a worker notices that only as it reads its topology's status, a
@@ -132,6 +135,7 @@ class Timers:
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
     schedules_at_submit: bool = True
+    spouts_wait_for_connections: bool = False
     waits_for_connections: bool = True
     activates_at_refresh: bool = False
     heartbeat_by_sender: bool = False
@@ -203,6 +207,6 @@ def _defaults(version: StormVersion) -> Timers:
     if version >= V0_9_4:
         return Timers(worker_shutdown_s=1.0, activates_at_refresh=True)
     if version >= V0_9_0:
-        return Timers(worker_shutdown_s=1.0, waits_for_connections=False)
+        return Timers(worker_shutdown_s=1.0, spouts_wait_for_connections=True, waits_for_connections=False)
     # 0.8: no terminate signal.
     return Timers(waits_for_connections=False)
