@@ -203,10 +203,10 @@ def test_the_claims_command_explains_a_single_claim() -> None:
 
 
 def test_the_claims_command_gives_all_options_of_a_reading_that_reproduces_the_claim() -> None:
-    told = CliRunner().invoke(claims, ["nstorm-fig14-order"]).output
+    told = CliRunner().invoke(claims, ["nstorm-no-loss"]).output
     (line,) = [line for line in told.splitlines() if "try it" in line]
     _, _, program, command, slug, *options = shlex.split(line)
-    assert (program, command, slug) == ("storm-lab", "run", "nstorm-sync-cycles")
+    assert (program, command, slug) == ("storm-lab", "run", "nstorm-delayed-kill")
     declared = experiment(slug)
     given = declared.parsed(tuple(text for text in options if text != "-p"))
     assert {name: given[name] for name in KEPT.changes} == dict(KEPT.changes)

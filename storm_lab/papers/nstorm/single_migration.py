@@ -209,10 +209,12 @@ _DRAWN = (*_TABLES, "throughput_10s")
 """The notebook shows averages over 10 s in the paper's own setting only."""
 _REDUCTIONS = "nstorm-fig7-reductions"
 SETTLING = (
+    settling((_REDUCTIONS, "nstorm-fig8-nstorm-storm"), _METHODS, metrics=_DRAWN),
     settling(
-        (_REDUCTIONS, "nstorm-fig6-storm-stop", "nstorm-fig8-nstorm-storm"), _METHODS, 10, metrics=_DRAWN
+        ("nstorm-fig6-storm-stop", "nstorm-fig7-storm-60", "nstorm-fig7-storm-100"),
+        _METHODS[:1],
+        metrics=_DRAWN,
     ),
-    settling(("nstorm-fig7-storm-60", "nstorm-fig7-storm-100"), _METHODS[:1], 10, metrics=_DRAWN),
     settling(
         (
             _REDUCTIONS,
@@ -236,9 +238,13 @@ SETTLING = (
     settling(
         (
             "nstorm-fig7-storm-60",
+            "nstorm-fig7-stormstar-60",
             "nstorm-fig6-steady-equal",
+            "nstorm-fig6-stormstar",
+            "nstorm-stormstar-half",
             "nstorm-fig6-nstorm-stop",
             "nstorm-fig8-stormstar-storm",
+            "nstorm-fig8-nstorm-stormstar",
             "nstorm-fig8-nstorm-storm",
             _REDUCTIONS,
         ),
