@@ -14,7 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from storm_lab.emulator.control.times import ControlTimes, Timers, timers_of
+from storm_lab.emulator.control.times import ControlTimes, ExecutorsBegin, Timers, timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.spec import EmulationSpec
@@ -111,7 +111,7 @@ class OwnConstants:
     @property
     def text(self) -> str:
         """The text that `parsed` reads, ordered by name."""
-        return ",".join(f"{name}={value!r}".lower() for name, value in sorted(self.values.items()))
+        return ",".join(f"{name}={value}".lower() for name, value in sorted(self.values.items()))
 
     def as_notebook_value(self, folder: Path) -> str:
         """Text from which a notebook reads them; no file is written."""
@@ -148,8 +148,11 @@ def settable_parameters() -> tuple[Parameter, ...]:
             unit = "" if each.unit == "1" else each.unit
             found.append(Parameter(each.name, each.value, each.source, within=(each.low, each.high, unit)))
     for name, default in asdict(Timers()).items():
-        unit = "" if isinstance(default, bool) else "s"
         what = "period, time-out or switch of Storm's daemons"
+        if isinstance(default, ExecutorsBegin):
+            found.append(Parameter(name, str(default), what, choices=tuple(map(str, ExecutorsBegin))))
+            continue
+        unit = "" if isinstance(default, bool) else "s"
         found.append(Parameter(name, 0.0 if default is None else default, what, within=(None, None, unit)))
     return tuple(found)
 

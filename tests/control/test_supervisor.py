@@ -316,3 +316,12 @@ def test_a_supervisor_counts_as_alive_even_if_its_heartbeats_are_written_late() 
     control, _ = build(zookeeper=busy)
     run_to(control, 400)
     assert control.nimbus._liveness.nodes(control.clock.now_ns) == {"node01", "node02", "node03"}
+
+
+@pytest.mark.parametrize(
+    ("version", "wait_s"),
+    [("0.9.2", 0.0), ("0.9.3", 1.0), ("0.9.7", 1.0), ("1.0.2", 1.0), ("1.0.3", 3.0), ("2.8.3", 3.0)],
+)
+def test_a_worker_is_killed_at_once_up_to_0_9_2_and_later_after_a_wait(version: str, wait_s: float) -> None:
+    """``shutdown-worker`` of 0.9.2 and 0.9.3, and defaults of 1.0.2 and 1.0.3."""
+    assert timers_of(StormVersion.parse(version)).worker_shutdown_s == wait_s

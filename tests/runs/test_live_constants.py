@@ -148,7 +148,7 @@ def test_given_constants_reach_the_run_and_change_nothing_else() -> None:
     assert (found.cost.memory_slowdown, found.times.jvm_start_s, found.zookeeper.sync_s) == (5.0, 9.0, 0.02)
     assert found.timers is not None and not found.timers.timers_drift
     assert found.cost == replace(usual.cost, memory_slowdown=5.0), "nothing else"
-    assert not found.timers.waits_for_connections, "the other timers are those of 0.8"
+    assert found.timers.executors_begin == "at-start", "the other timers are those of 0.8"
 
 
 def test_runs_with_given_constants_have_their_own_names_and_others_keep_theirs() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from storm_lab.emulator.attempts import Attempts
 from storm_lab.emulator.control.clock import Rank, ns
+from storm_lab.emulator.control.times import ExecutorsBegin
 from storm_lab.emulator.control.worker import WorkerProcess
 from storm_lab.emulator.control.zookeeper import StoredAssignment
 from storm_lab.emulator.unreached import Unreached, unreached_of
@@ -37,6 +38,7 @@ class Connections:
     def __init__(self, control: ControlPlane) -> None:
         self._control = control
         self._clock = control.clock
+        self._begin = ExecutorsBegin(control.timers.executors_begin)
         self._refresh_hold_ns = ns(control.times.refresh_hold_s)
         self._running: defaultdict[str, list[WorkerProcess]] = defaultdict(list)
         self._listening: defaultdict[Slot, list[WorkerProcess]] = defaultdict(list)
@@ -52,10 +54,9 @@ class Connections:
         """Add a process that now listens; peers that want its slot reach it at their next attempt."""
         self._running[process.topology].append(process)
         self._listening[process.slot].append(process)
-        timers = self._control.timers
-        process.connections_ready = not (timers.waits_for_connections or timers.spouts_wait_for_connections)
-        if timers.waits_for_connections:
-            first_ns = _LOOK_NS if timers.activates_at_refresh else 0
+        process.connections_ready = self._begin is ExecutorsBegin.AT_START
+        if self._begin.waits:
+            first_ns = _LOOK_NS if self._begin is ExecutorsBegin.CONNECTED_AT_REFRESH else 0
             self._clock.after(first_ns, Rank.WORKER, process.actor, partial(self._look, process))
         self.retry_peers(process)
 
@@ -204,7 +205,7 @@ class Connections:
                     self._note(process, "send-buffered", why, tuples=buffered)
         for topology_id in sorted({process.topology for process in changed.values()}):
             for process in self._running[topology_id]:
-                if self._control.timers.spouts_wait_for_connections and not any(
+                if self._begin is ExecutorsBegin.SPOUTS_CONNECTED and not any(
                     self._still_connects(end) for end in (process, *process.links.values())
                 ):
                     process.connections_ready = True
@@ -222,8 +223,8 @@ class Connections:
             process.connections_ready = True
             self._control.fleet.read_status(process)
         else:
-            timers = self._control.timers
-            again_ns = ns(timers.refresh_s) if timers.activates_at_refresh else _LOOK_NS
+            at_refresh = self._begin is ExecutorsBegin.CONNECTED_AT_REFRESH
+            again_ns = ns(self._control.timers.refresh_s) if at_refresh else _LOOK_NS
             self._clock.after(again_ns, Rank.WORKER, process.actor, partial(self._look, process))
 
     @staticmethod
@@ -274,8 +275,8 @@ class Connections:
         if not process.running:
             return
         now = self._clock.now_ns
-        waits = self._control.timers.waits_for_connections
-        if not process.prepared and process.topology_active and (process.connections_ready or not waits):
+        may_begin = process.topology_active and (process.connections_ready or not self._begin.waits)
+        if may_begin and not process.prepared:
             process.prepared = True
             self._control.plane.now().prepare(process.id)
         active = process.topology_active and process.connections_ready

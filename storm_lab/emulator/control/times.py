@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from enum import StrEnum
 from types import MappingProxyType
 
-from storm_lab.errors import UserError
+from storm_lab.errors import UserError, check_known
 from storm_lab.model import StormVersion
 from storm_lab.model.checks import check_number
 from storm_lab.model.constant import constant
 from storm_lab.model.settings import TIMERS, TIMERS_OF_SLOTS, SettingValue, number_of
 from storm_lab.model.topology import MAX_TIME_S, MIN_TIME_S
-from storm_lab.model.version import V0_9_0, V0_9_4, V0_10_0, V1_0_0, V1_0_3, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_9_3, V0_9_4, V0_10_0, V1_0_0, V1_0_3, V2_0_0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,29 @@ class ControlTimes:
     worker_exit_most_s: float = constant(4.5, (0.0, 10.0), "2.x: longest such time; uniform between the two")
 
 
+class ExecutorsBegin(StrEnum):
+    """When the executors of a new worker begin, by version."""
+
+    AT_START = "at-start"
+    """Up to 0.8: at once."""
+    SPOUTS_CONNECTED = "spouts-connected"
+    """0.9.0 to 0.9.3: bolts at once, spouts when their worker and its peers have connected. Storm's spouts do
+    not wait, but the thread that sends for them waits for each connection in turn (``Client.connect``), so
+    what they emit does not leave their worker before."""
+    CONNECTED_AT_REFRESH = "connected-at-refresh"
+    """0.9.4 to 1.x: when the worker has connected to all of its peers, which it notices only as it reads its
+    topology's status, a second after its start and then every ``refresh_s``. (``worker.clj``: one timer,
+    which sleeps for a second meanwhile, checks the connections and reads the status; on real 1.2.4 five
+    workers began 1.0 to 1.5 s after that start, and one, whose peer came 3 s later, after 11.1 s.)"""
+    CONNECTED = "connected"
+    """2.x: when the worker has connected to all of its peers; it looks at once and then every second."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether bolts wait, too. What they receive meanwhile waits in their queues."""
+        return self in (ExecutorsBegin.CONNECTED_AT_REFRESH, ExecutorsBegin.CONNECTED)
+
+
 @dataclass(frozen=True, slots=True)
 class Timers:
     """Storm's periods and timeouts, in seconds; :func:`timers_of` returns those of a version.
@@ -97,16 +121,9 @@ class Timers:
             (``Utils.addShutdownHookWithForceKillIn1Sec``); None: drawn from ``ControlTimes.worker_exit_*``.
         sleeps_after_crash: 1.0.3 to 1.x, a slot also sleeps ``worker_shutdown_s`` before it replaces a
             process that died by itself (``Slot.killAndRelaunchContainer``).
-        spouts_wait_for_connections: 0.9.0 to 0.9.3, spouts stay off while their worker or one of its peers
-            still connects. Storm's go on, but the thread that sends for them waits for each connection in
-            turn (``Client.connect``), so what they emit does not leave their worker before.
-        waits_for_connections: from 0.9.4 on, a worker opens its spouts and prepares its bolts once it has
-            connected to all of its peers. Until then what its bolts receive waits in their queues.
-        activates_at_refresh: 0.9.4 to 1.x, a worker notices that only as it reads its topology's status, a
-            second after its start and then every ``refresh_s`` (``worker.clj``: one timer, which sleeps for a
-            second meanwhile, checks the connections and reads the status; on real 1.2.4 five workers began
-            1.0 to 1.5 s after that start, and one, whose peer came 3 s later, after 11.1 s). In 2.x it looks
-            at once and then every second.
+        worker_shutdown_s: wait of a supervisor between the terminate signal for a worker and its kill. Up to
+            0.9.2 a worker is killed at once (classes of ``shutdown-worker``).
+        executors_begin: when the executors of a new worker open their spouts and prepare their bolts.
         pushes_assignments: 2.x, Nimbus calls supervisors at once, and their sync is only the fallback.
         heartbeats_by_thrift: 2.x, workers' liveness goes directly to Nimbus, and statistics to ZooKeeper
             every ``statistics_s`` (0 = none).
@@ -135,9 +152,7 @@ class Timers:
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
     schedules_at_submit: bool = True
-    spouts_wait_for_connections: bool = False
-    waits_for_connections: bool = True
-    activates_at_refresh: bool = False
+    executors_begin: ExecutorsBegin = ExecutorsBegin.CONNECTED
     heartbeat_by_sender: bool = False
     slot_running_s: float = 0.0
     slot_idle_s: float = 1.0
@@ -152,7 +167,9 @@ class Timers:
     def __post_init__(self) -> None:
         for item in fields(self):
             field, value = f"timers.{item.name}", getattr(self, item.name)
-            if isinstance(item.default, bool):
+            if isinstance(item.default, ExecutorsBegin):
+                check_known("start of executors", value, list(ExecutorsBegin), "Storm", field=field)
+            elif isinstance(item.default, bool):
                 if not isinstance(value, bool):
                     raise UserError("a timer's switch must be true or false", field=field, value=value)
             elif value is not None or item.default is not None:
@@ -194,19 +211,26 @@ def _defaults(version: StormVersion) -> Timers:
             worker_shutdown_s=3.0,
             worker_halt_s=1.0,
             sleeps_after_crash=True,
-            activates_at_refresh=True,
+            executors_begin=ExecutorsBegin.CONNECTED_AT_REFRESH,
             timer_sleep_s=1.0,
             schedules_at_submit=False,
         )
     if version >= V1_0_0:
         return Timers(
-            worker_shutdown_s=3.0, timer_sleep_s=1.0, schedules_at_submit=False, activates_at_refresh=True
+            worker_shutdown_s=1.0,
+            timer_sleep_s=1.0,
+            schedules_at_submit=False,
+            executors_begin=ExecutorsBegin.CONNECTED_AT_REFRESH,
         )
-    if version >= V0_10_0:
-        return Timers(worker_shutdown_s=1.0, timer_sleep_s=1.0, activates_at_refresh=True)
     if version >= V0_9_4:
-        return Timers(worker_shutdown_s=1.0, activates_at_refresh=True)
+        return Timers(
+            worker_shutdown_s=1.0,
+            timer_sleep_s=1.0 if version >= V0_10_0 else None,
+            executors_begin=ExecutorsBegin.CONNECTED_AT_REFRESH,
+        )
     if version >= V0_9_0:
-        return Timers(worker_shutdown_s=1.0, spouts_wait_for_connections=True, waits_for_connections=False)
-    # 0.8: no terminate signal.
-    return Timers(waits_for_connections=False)
+        return Timers(
+            worker_shutdown_s=1.0 if version >= V0_9_3 else 0.0,
+            executors_begin=ExecutorsBegin.SPOUTS_CONNECTED,
+        )
+    return Timers(executors_begin=ExecutorsBegin.AT_START)
