@@ -1,9 +1,8 @@
 """The cost model: CPU and time that handling a tuple takes, on any node and under any schedule.
 
 Every physical or fitted constant of the data plane is defined here once. CPU costs hold at ``reference_mhz``
-and scale with a node's clock. Ranges are those of plausible hardware and of published measurements. The
-calibration procedure moved *fitted* constants within their ranges, on the claims and recordings that the
-calibration file names.
+and scale with a node's clock. Ranges are those of plausible hardware and of published measurements. *Fitted*
+constants were moved within them, on the claims and recordings that the calibration file names.
 """
 
 from __future__ import annotations
@@ -48,10 +47,9 @@ class CostModel:
     receive_us: float = constant(
         1.0,
         allowed=(0.1, 60),
-        source="decode an arriving tuple and pass it on, without the system call of its batch; the same "
-        "runs, batches of 13 to 60 tuples: 25 us per batch and 0.15 to 0.3 us per tuple, on a core 2.6 times "
-        "as fast. Paid by the receive thread (0.8, 2.x) or the network thread (0.9 to 1.x), whether or not "
-        "the tuple is ever executed",
+        source="decode an arriving tuple and pass it on, without its batch's system call; the same runs, "
+        "batches of 13 to 60: 25 us per batch and 0.15 to 0.3 us per tuple, on a core 2.6 times as fast. "
+        "Paid by the receive thread (0.8, 2.x) or the network thread, even if the tuple is never executed",
     )
     zeromq_factor: float = constant(
         1.67,
@@ -272,6 +270,9 @@ class CostModel:
         source="CPU of a worker JVM until it listens, half of it for compilers; live Storm 0.9.2 and 2.8.3: "
         "2.3 to 2.8 s, and 1.2 to 1.9 with the first compiler alone, on a core 2.6 times as fast; 0 = "
         "starting JVMs slow nothing down",
+    )
+    jvm_start_cv: float = constant(
+        0.12, (0, 0.5), "coefficient of variation of that CPU; 51 plays of live Storm: 0.10 to 0.14; 0 = none"
     )
     log_writer_part: float = constant(
         0.3,

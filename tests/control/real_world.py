@@ -14,6 +14,7 @@ from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.control.faults import FaultPlan
 from storm_lab.emulator.control.migration.method import MigrationMethod, Restart
 from storm_lab.emulator.control.times import Timers, timers_of
+from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.emulation import Emulation, EmulationOutcome, EmulationSpec
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.model import Cluster, Component, Node, StormVersion, Subscription, Topology
@@ -123,7 +124,10 @@ def spec(
     rate_per_s: float = 10.0,
     source: SourcePlan | None = None,
 ) -> EmulationSpec:
-    """A run of the tree topology on four nodes in two racks; ``source`` replaces the queue."""
+    """A run of the tree topology on four nodes in two racks; ``source`` replaces the queue.
+
+    All JVMs take the same CPU to start.
+    """
     if source is None:
         source = SourcePlan(SourceKind.RATE, rate_per_s=rate_per_s, on_fail=on_fail, anchored=anchored)
     nodes = tuple(Node(f"node{i + 1:02}", rack=f"r{i % 2}") for i in range(4))
@@ -132,6 +136,7 @@ def spec(
         version=version,
         topologies=(TopologyPlan(TOPOLOGY, trace(version), {"lines": source}),),
         scheduler=DefaultScheduler(),
+        cost=CostModel(jvm_start_cv=0.0),
         duration_s=duration_s,
         seed=seed,
         migration=migration or Restart(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from storm_lab.model import Node
 from storm_lab.model.version import V0_9_7, V0_10_0, V2_8_8
 from tests.control.world import SAME_STARTS, chain, running
 
-SEVEN = CostModel(jvm_start_cpu_s=7.0, log_writer_part=0.0)
+SEVEN = CostModel(jvm_start_cpu_s=7.0, jvm_start_cv=0.0, log_writer_part=0.0)
 """7 s of CPU on the tests' nodes, whose clock is the reference clock."""
 
 ALONE_S = 7.0 / CORES_PER_START
@@ -95,7 +97,7 @@ def test_jvms_without_cpu_to_spend_take_the_same_time_whatever_else_starts():
 
 def starts_took(workers: int, nodes: int = 1, **settings: Any) -> dict[str, float]:
     """Seconds from launch to readiness of a topology's workers on 2.8.8, by slot."""
-    topology = chain(workers=workers, executors=3)
+    topology = chain(workers=workers, executors=max(3, workers))
     control, _ = running(60, topology, nodes, version=V2_8_8, **settings)
     launched = {entry.subject: entry.time_ns for entry in control.log.of("start-worker")}
     return {e.subject: (e.time_ns - launched[e.subject]) / 1e9 for e in control.log.of("worker-ready")}
@@ -122,6 +124,20 @@ def test_a_node_with_a_cpu_quota_starts_jvms_within_that_quota():
 def test_the_switch_gives_every_worker_the_same_start_time():
     took = starts_took(3, times=ControlTimes(jvm_start_s=LEAST_S), cost=SAME_STARTS)
     assert list(took.values()) == pytest.approx([LEAST_S] * 3, abs=1e-6)
+
+
+def test_starts_differ_by_their_spread_and_by_seed() -> None:
+    """Eighty nodes of 0.5 cores, each of which starts one worker: 14 s on average."""
+    cost = replace(SEVEN, jvm_start_cv=0.12)
+    took, again, other = (
+        list(starts_took(80, 80, quota=0.5, times=ControlTimes(), cost=cost, seed=seed).values())
+        for seed in (1, 1, 2)
+    )
+    assert took == again
+    assert set(took).isdisjoint(other)
+    both = took + other
+    assert fmean(both) == pytest.approx(14.0, rel=0.03)
+    assert stdev(both) / fmean(both) == pytest.approx(0.12, abs=0.02)
 
 
 def test_a_start_takes_less_cpu_on_a_faster_core():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -72,7 +73,10 @@ class Fleet:
 
     def _start(self, process: WorkerProcess) -> None:
         if process.ended_ns is None:
-            self._starts[process.slot.node].begin(process.number, partial(self._ready, process))
+            control = self._control
+            sigma = math.sqrt(math.log1p(control.cost.jvm_start_cv**2))
+            part = control.random(f"jvm/{process.number}").lognormvariate(-sigma * sigma / 2, sigma)
+            self._starts[process.slot.node].begin(process.number, partial(self._ready, process), part)
 
     def _ready(self, process: WorkerProcess) -> None:
         if process.ended_ns is not None:

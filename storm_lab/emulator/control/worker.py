@@ -108,8 +108,8 @@ class _Start(NamedTuple):
 class JvmStarts:
     """The JVMs that are starting on a node, where the threads of ``plane`` compete for the cores.
 
-    A start takes at least ``least_ns``, and ``cpu_ns`` of CPU; with 0, it neither uses CPU nor is slowed down
-    by other load.
+    A start takes at least ``least_ns``, and its part of ``cpu_ns`` of CPU; with 0, it neither uses CPU nor is
+    slowed down by other load.
     """
 
     def __init__(
@@ -118,15 +118,18 @@ class JvmStarts:
         self._clock = clock
         self._plane = plane
         self._node = node
-        self._shortest_ns = max(least_ns, round(cpu_ns / CORES_PER_START))
-        self._cpu_each_ns = cpu_ns // START_THREADS
+        self._least_ns = least_ns
+        self._cpu_ns = cpu_ns
         self._starting: dict[int, _Start] = {}
         self._next: Event | None = None
 
-    def begin(self, number: int, ready: Callable[[], None]) -> None:
-        """Start a JVM; call ``ready`` when it is up."""
+    def begin(self, number: int, ready: Callable[[], None], part: float = 1.0) -> None:
+        """Start a JVM that takes a ``part`` of the usual CPU; call ``ready`` when it is up."""
+        cpu_ns = round(self._cpu_ns * part)
         self._starting[number] = _Start(
-            self._clock.now_ns + self._shortest_ns, self._cpu_so_far_ns + self._cpu_each_ns, ready
+            self._clock.now_ns + max(self._least_ns, round(cpu_ns / CORES_PER_START)),
+            self._cpu_so_far_ns + cpu_ns // START_THREADS,
+            ready,
         )
         self._schedule_poll()
 
@@ -138,13 +141,13 @@ class JvmStarts:
     @property
     def _cpu_so_far_ns(self) -> int:
         """CPU that each thread of a starting JVM has had, up to a constant."""
-        return self._plane.now().cpu_time_ns(self._node) if self._cpu_each_ns > 0 else 0
+        return self._plane.now().cpu_time_ns(self._node) if self._cpu_ns > 0 else 0
 
     def _schedule_poll(self) -> None:
         """Report how many threads want CPU, and poll again when the next JVM may be ready."""
         now_ns, cpu_so_far_ns = self._clock.now_ns, self._cpu_so_far_ns
         starting = self._starting.values()
-        if self._cpu_each_ns > 0:
+        if self._cpu_ns > 0:
             wanting = sum(start.needed_cpu_ns > cpu_so_far_ns for start in starting)
             self._plane.now().set_starting(self._node, START_THREADS * wanting)
         if self._next is not None:
