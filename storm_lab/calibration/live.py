@@ -156,7 +156,9 @@ class LiveFit:
 
 def fitted_on(recorded: Sequence[Recorded], generation: str) -> list[Recorded]:
     """Return the runs to which `fit_live` fits a generation."""
-    return [each for each in recorded if each.generation == generation and each.sitting.name in _FITTED_ON]
+    return [
+        each for each in recorded if each.release.generation == generation and each.sitting.name in _FITTED_ON
+    ]
 
 
 def _ranges(names: Sequence[str]) -> Ranges:
@@ -199,7 +201,7 @@ def fit_c1(
     ``recorded`` are runs of any sittings; those played in this way are used. ``found`` are the constants of
     `fit_live`; those that are fitted again begin at ``known`` values. Raises `UserError` as `fit_live`.
     """
-    own = [each for each in recorded if each.generation == generation and each.sitting.c1_only]
+    own = [each for each in recorded if each.release.generation == generation and each.sitting.c1_only]
     if not own:
         return None
     logged = any(each.sitting.name == LOGGED for each in own)
@@ -277,7 +279,7 @@ def _compared(values: Values, plays: Sequence[Recorded]) -> list[Row]:
     first, cost = plays[0], replace(CostModel(), **values)
     with emulated(first, 1, with_measured_jvm_start(cost, plays)) as tables:
         recorded = [each.tables() for each in plays]
-        return compare_sitting(first.sitting, first.generation, calibrating(first), recorded, [tables])
+        return compare_sitting(first.sitting, first.label, calibrating(first), recorded, [tables])
 
 
 def calibrate_live(versions: Sequence[str], records: Path | None, out: Path, jobs: int = 2) -> None:

@@ -44,8 +44,13 @@ class Release:
 
     @property
     def generation(self) -> str:
-        """First two numbers of the version, by which a user may ask for it: ``2.8``."""
+        """First two numbers of the version, by which a machine's constants are kept: ``2.8``."""
         return ".".join(map(str, self.storm.parts[:2]))
+
+    @property
+    def label(self) -> str:
+        """Name of its recorded plays: its generation, or the version if another release has that name."""
+        return str(self.storm) if self.storm == V0_9_7 else self.generation
 
     @property
     def package(self) -> str:
@@ -101,9 +106,9 @@ RELEASES: dict[str, Release] = {
 
 
 def find_release(text: str) -> Release:
-    """Return the release of ``2.8.3``, ``0.9.2`` or a generation, ``2.8`` (its newest); else `UserError`."""
+    """Return the release of ``2.8.3``, ``0.9.2``, or a label, ``2.8``; `UserError` if there is none."""
     for release in RELEASES.values():
-        if text in (release.version, str(release.storm), release.generation):
+        if text in (release.version, str(release.storm), release.label):
             return release
     remedy = f"choose one of {', '.join(RELEASES)}"
     raise UserError("this version of Storm cannot be run live", field="version", value=text, remedy=remedy)

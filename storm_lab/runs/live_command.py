@@ -192,8 +192,8 @@ def record(
         return
     for name in names:
         find_sitting(name)
-    generations = [find_release(text).generation for text in versions] if versions else None
-    chosen = plays(names, generations, repeat)
+    labels = [find_release(text).label for text in versions] if versions else None
+    chosen = plays(names, labels, repeat)
     if not chosen:
         message = "none of these sittings is played on this version"
         raise UserError(message, field="--version", value=", ".join(versions))
@@ -212,7 +212,7 @@ def _list(as_json: bool) -> None:
             "title": sitting.title,
             "in_suite": sitting.in_suite,
             "seconds": {
-                release.generation: sitting.describe(release.storm, mhz).duration_s
+                release.label: sitting.describe(release.storm, mhz).duration_s
                 for release in releases_of(sitting)
             },
             "scenes": [scene.name for scene in sitting.scenes(releases_of(sitting)[0].storm)],
@@ -257,7 +257,7 @@ def trust(folder: Path | None, constants: Path | None, seeds: int, as_json: bool
         costs = costs_of(found, home, constants)
         if constants is not None:
             known = next(iter(costs.values()))
-            for generation in sorted({each.generation for each in found} - set(known)):
+            for generation in sorted({each.release.generation for each in found} - set(known)):
                 _say(f"{constants} has no constants for Storm {generation}: the cost model's own apply")
         compared = compare(found, costs, seeds=range(1, seeds + 1), advance=advance)
     answer(as_json, compared.document(), "\n".join(trust_lines(compared)))

@@ -157,8 +157,13 @@ def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozens
 
 def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
     """Return the topologies of the root tuples that the measures of some scenes need."""
-    per_tuple = {Measure.P50, Measure.P95, Measure.CONTROL}
-    return frozenset(name for scene in scenes if per_tuple & set(scene.measures) for name in scene.topologies)
+    latencies = {Measure.P50, Measure.P95}
+    return frozenset(
+        name
+        for scene in scenes
+        if latencies & set(scene.measures) or scene.effect is Effect.READY
+        for name in scene.topologies
+    )
 
 
 def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:
@@ -241,7 +246,7 @@ class Play:
     @property
     def name(self) -> str:
         """Name of its folder among the records."""
-        return f"{self.sitting.name}-{self.release.generation}-{self.number}"
+        return f"{self.sitting.name}-{self.release.label}-{self.number}"
 
     def describe(self, mhz: float) -> EmulationSpec:
         """Description of the sitting for a machine with that clock."""
@@ -263,10 +268,10 @@ def new_records_folder() -> Path:
     return (data_folder() / "live" if root is None else root / RECORDS) / machine_name()
 
 
-def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, repeat: int) -> list[Play]:
+def plays(sittings: Iterable[str] | None, labels: Iterable[str] | None, repeat: int) -> list[Play]:
     """List the plays to record, ordered by version.
 
-    Without ``sittings``, the whole suite; without ``generations``, only the first release of each sitting.
+    Without ``sittings``, the whole suite; without ``labels`` of releases, only the first one of each sitting.
     Repeats come in rounds, so that a drift of the machine does not affect one sitting alone.
     """
     names = list(sittings or (sitting.name for sitting in SITTINGS.values() if sitting.in_suite))
@@ -274,8 +279,8 @@ def plays(sittings: Iterable[str] | None, generations: Iterable[str] | None, rep
         Play(sitting, release, number)
         for number in range(1, repeat + 1)
         for sitting in SITTINGS.values()
-        for release in (releases_of(sitting)[:1] if generations is None else releases_of(sitting))
-        if sitting.name in names and (generations is None or release.generation in generations)
+        for release in (releases_of(sitting)[:1] if labels is None else releases_of(sitting))
+        if sitting.name in names and (labels is None or release.label in labels)
     ]
     return sorted(found, key=lambda play: play.release.storm)
 

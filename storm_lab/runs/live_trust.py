@@ -21,7 +21,7 @@ from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite.build import SUITE_COST, as_played
 from storm_lab.live.suite.compare import Ordering, Row, Trust, compare_sitting, orderings_of
 from storm_lab.live.suite.measure import RunTables
-from storm_lab.live.suite.scene import Scene, Sitting
+from storm_lab.live.suite.scene import Measure, Scene, Sitting
 from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.machine.facts import usable_cores
 from storm_lab.model.machines import LIVE
@@ -33,6 +33,8 @@ from storm_lab.tuplelog import Run, RunRefused, open_run
 
 SEEDS = (1, 2, 3)
 """Seeds with which the emulator plays each sitting."""
+TIMES = 3
+"""How many times as many seeds a sitting has whose scenes are single times of the control plane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,9 @@ class Recorded:
     machine: str = ""
 
     @property
-    def generation(self) -> str:
-        """Generation of Storm that was played."""
-        return self.release.generation
+    def label(self) -> str:
+        """Name of the release that was played."""
+        return self.release.label
 
     @property
     def start_cpu_s(self) -> float | None:
@@ -121,7 +123,7 @@ def recorded_runs(home: Path) -> list[Recorded]:
     order = list(SITTINGS)
 
     def place(each: Recorded) -> tuple[str, int, str, str]:
-        return each.machine, order.index(each.sitting.name), each.generation, each.run.manifest.run
+        return each.machine, order.index(each.sitting.name), each.label, each.run.manifest.run
 
     return sorted(found, key=place)
 
@@ -178,9 +180,9 @@ def compare(
     if an emulation fails.
     """
     tasks = []
-    for (machine, _, generation), group in groupby(recorded, key=play_of):
+    for (machine, *_), group in groupby(recorded, key=play_of):
         members = list(group)
-        known = costs.get(machine, {})
+        known, generation = costs.get(machine, {}), members[0].release.generation
         cost = known.get(members[0].sitting.code_of(generation), known.get(generation)) or SUITE_COST
         tasks.append((members, with_measured_jvm_start(cost, members)))
     pool: Pool[Repeats, list[Row]] = Pool(usable_cores(), partial(_rows_of, tuple(seeds)), name=_name_of)
@@ -188,21 +190,23 @@ def compare(
     orderings: list[Ordering] = []
     for number, (members, _) in enumerate(tasks):
         first, rows = members[0], {row.name: row for row in found[number]}
-        orderings += orderings_of(first.sitting, first.generation, rows, first.machine)
+        orderings += orderings_of(first.sitting, first.label, rows, first.machine)
     return Trust(tuple(row for number in range(len(tasks)) for row in found[number]), tuple(orderings))
 
 
 def _rows_of(seeds: Sequence[int], repeats: Repeats, advance: Advance) -> list[Row]:
-    """Emulate a sitting once per seed and compare its scenes with the recorded ones."""
+    """Emulate a sitting with all of its seeds and compare its scenes with the recorded ones."""
     members, cost = repeats
     first = members[0]
+    if all(set(scene.measures) == {Measure.CONTROL} for scene in first.scenes):
+        seeds = [seed + number * len(seeds) for number in range(TIMES) for seed in seeds]
     with ExitStack() as plays:
         played = []
         for done, seed in enumerate(seeds):
             advance(done / len(seeds))
             played.append(plays.enter_context(emulated(first, seed, cost)))
         live = [each.tables() for each in members]
-        return compare_sitting(first.sitting, first.generation, first.scenes, live, played, first.machine)
+        return compare_sitting(first.sitting, first.label, first.scenes, live, played, first.machine)
 
 
 def _name_of(repeats: Repeats) -> str:
@@ -210,8 +214,8 @@ def _name_of(repeats: Repeats) -> str:
 
 
 def play_of(recorded: Recorded) -> tuple[str, str, str]:
-    """Key of the repeats that share one emulation: machine, sitting and generation of Storm."""
-    return recorded.machine, recorded.sitting.name, recorded.generation
+    """Key of the repeats that share one emulation: machine, sitting and release of Storm."""
+    return recorded.machine, recorded.sitting.name, recorded.label
 
 
 def trust_of(seeds: Sequence[int]) -> Trust:

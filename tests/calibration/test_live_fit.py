@@ -74,7 +74,7 @@ def test_a_fitted_constant_at_the_limit_of_its_range_is_named(capsys: pytest.Cap
 
 
 def test_records_of_other_versions_alone_are_refused() -> None:
-    recorded = [each for each in recorded_runs(RECORDS) if each.generation == "0.9"]
+    recorded = [each for each in recorded_runs(RECORDS) if each.label == "0.9"]
     with pytest.raises(UserError, match=r"records = '2\.8': no recorded scene is usable for calibration"):
         fit_live(recorded[:1], "2.8")
 
@@ -105,9 +105,7 @@ def test_a_fit_that_is_asked_to_end_does_so_at_once_and_writes_nothing(tmp_path:
 @pytest.mark.slow
 def test_a_fit_is_better_than_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "ROUNDS", 1)
-    recorded = [
-        each for each in recorded_runs(RECORDS) if (each.sitting.name, each.generation) == ("bare", "0.9")
-    ]
+    recorded = [each for each in recorded_runs(RECORDS) if (each.sitting.name, each.label) == ("bare", "0.9")]
     begin = {**read_constants(RECORDS / FILE_NAME).constants["0.9"], "code_factor": 0.5}
     fit = fit_live(recorded, "0.9", begin)
 

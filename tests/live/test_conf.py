@@ -88,7 +88,13 @@ def test_log_layouts_are_written_where_storm_expects_them(tmp_path: Path, versio
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("2.8", "2.8.3"), ("2.8.3", "2.8.3"), ("0.9.2", "0.9.2-incubating"), ("0.9", "0.9.7")],
+    [
+        ("2.8", "2.8.3"),
+        ("2.8.3", "2.8.3"),
+        ("0.9.2", "0.9.2-incubating"),
+        ("0.9", "0.9.2-incubating"),
+        ("0.9.7", "0.9.7"),
+    ],
 )
-def test_a_release_is_found_by_version_or_generation(text: str, version: str):
+def test_a_release_is_found_by_version_or_label(text: str, version: str):
     assert find_release(text).version == version

@@ -247,10 +247,13 @@ def test_times_of_the_control_plane_match_values_computed_by_hand(tmp_path):
     assert tables.measure(crash, Measure.CONTROL).value == 2.0
     silence = _scene(effect=Effect.RESUME, from_s=11.0, to_s=20.0)
     assert tables.measure(silence, Measure.CONTROL).value == pytest.approx(3.01, abs=0.02)
-    # A silence that is not over when the scene ends has no duration.
+    # A silence that is not over when the scene ends counts until then.
     cut = _scene(effect=Effect.RESUME, from_s=11.0, to_s=14.0)
-    assert tables.measure(cut, Measure.CONTROL) is None
-    assert tables.missing(cut, Measure.CONTROL) == "the effect was not observed"
+    assert tables.measure(cut, Measure.CONTROL).value == pytest.approx(2.01, abs=0.02)
+    # One that had begun before is no effect of the scene's event.
+    later = _scene(effect=Effect.RESUME, from_s=13.0, to_s=20.0)
+    assert tables.measure(later, Measure.CONTROL) is None
+    assert tables.missing(later, Measure.CONTROL) == "the effect was not observed"
 
 
 def test_a_thinned_run_is_valid_and_yields_the_same_measures(tmp_path):
@@ -274,6 +277,7 @@ def test_a_thinned_run_is_valid_and_yields_the_same_measures(tmp_path):
     # Root tuples are kept where latencies or starts are measured.
     assert roots_measured([_scene(Measure.THROUGHPUT)]) == frozenset()
     assert roots_measured([_scene(Measure.CONTROL, effect=Effect.READY)]) == {"chain"}
+    assert roots_measured([_scene(Measure.CONTROL, effect=Effect.RESUME)]) == frozenset()
 
 
 def _trust() -> Trust:
@@ -358,9 +362,14 @@ def test_the_text_names_sitting_scene_interval_and_factor():
 
 
 def test_several_plays_are_pooled_with_their_scatter():
-    both = pooled([_measured(10.0, 1.0), _measured(14.0, 1.0)])
+    both = pooled([_measured(10.0, 1.0), _measured(14.0, 1.0)], Measure.THROUGHPUT)
     assert (both.value, both.low, both.high) == (12.0, 10.0, 14.0)
-    assert pooled([]) is None
+    assert pooled([], Measure.THROUGHPUT) is None
+
+
+def test_of_times_of_the_control_plane_the_median_counts():
+    times = pooled([_measured(5.0, 0.0), _measured(6.0, 0.0), _measured(90.0, 0.0)], Measure.CONTROL)
+    assert (times.value, times.low, times.high) == (6.0, 5.0, 90.0)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +388,9 @@ def test_several_plays_are_pooled_with_their_scatter():
 def test_real_storm_shows_an_order_only_if_every_play_shows_the_same_one(first, second, agrees):
     def row(name, plays, predicted):
         told = tuple(None if each is None else _measured(*map(float, each)) for each in plays)
-        both = Compared(Measure.THROUGHPUT, pooled(told), _measured(predicted), plays=told)
+        both = Compared(
+            Measure.THROUGHPUT, pooled(told, Measure.THROUGHPUT), _measured(predicted), plays=told
+        )
         return Row(name, "linear", "0.9", Half.PREDICTED, (both,))
 
     names = ("linear-even-12@0.9", "linear-even-6@0.9")

@@ -55,9 +55,7 @@ def all_recorded(machine: str) -> list[Recorded]:
 
 
 def recorded(machine: str, sitting: str) -> list[Recorded]:
-    found = [
-        each for each in all_recorded(machine) if each.sitting.name == sitting and each.generation == "0.9"
-    ]
+    found = [each for each in all_recorded(machine) if each.sitting.name == sitting and each.label == "0.9"]
     assert found
     return found
 

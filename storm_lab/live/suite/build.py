@@ -9,7 +9,7 @@ from itertools import cycle
 import numpy as np
 
 from storm_lab.emulator.control.faults import FaultPlan
-from storm_lab.emulator.control.times import timers_of
+from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
@@ -30,6 +30,7 @@ from storm_lab.model import (
 )
 from storm_lab.model.machines import LIVE
 from storm_lab.model.settings import SettingValue
+from storm_lab.model.version import V1_0_0, V2_0_0
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from storm_lab.workloads.build import build_trace
 from storm_lab.workloads.throughput import CountById, EmitRandomTexts, Identity
@@ -49,6 +50,12 @@ WATCHING_NS = 2_200
 
 SUBMISSION_S = 0.84
 """Time from a topology's submission to that of the next: the median of 229 on live Storm (0.3 to 3.9 s)."""
+
+_DOWNLOAD_S, _DOWNLOAD_1_S, _DOWNLOAD_2_S = 0.1, 0.2, 1.6
+"""Time until a supervisor has the code of a suite's topology, a small jar on the same machine: up to 0.10, in
+1.x, in 2.x. The recorded plays of ``control`` take 0.1, 0.6 and 2.0 s in the median from an assignment until
+the first worker starts on a node, reading and polling included.
+"""
 
 _TEXT = 40
 """Characters of a tuple's text; with its id that is about 60 bytes."""
@@ -211,6 +218,7 @@ def in_sequence(
     # As in Storm's code, new assignments wake supervisors at once (2.x: by a call).
     timers = timers_of(version)
     timers = timers if timers.pushes_assignments else replace(timers, supervisor_watch=True)
+    download_s = _DOWNLOAD_S if version < V1_0_0 else _DOWNLOAD_1_S if version < V2_0_0 else _DOWNLOAD_2_S
     return EmulationSpec(
         cluster=cluster,
         version=version,
@@ -220,6 +228,7 @@ def in_sequence(
         duration_s=schedule.now_s + 1.0,
         faults=FaultPlan(tuple(schedule.faults)),
         timers=timers,
+        times=ControlTimes(code_download_s=download_s),
         placement=placement,
         window_s=1.0,
         count_window_s=1.0,

@@ -126,6 +126,8 @@ class Row:
                     "measured_low": rounded(each.measured, "low"),
                     "measured_high": rounded(each.measured, "high"),
                     "predicted": rounded(each.predicted),
+                    "predicted_low": rounded(each.predicted, "low"),
+                    "predicted_high": rounded(each.predicted, "high"),
                     "factor": None if each.factor is None else round(each.factor, 4),
                     "unusable": each.unusable,
                 }
@@ -227,14 +229,19 @@ def median_factor(name: str, rows: Iterable[Row]) -> float | None:
     return median(found) if found else None
 
 
-def pooled(plays: Sequence[Measured | None]) -> Measured | None:
-    """Combine several plays of a scene into their mean.
+def pooled(plays: Sequence[Measured | None], what: Measure) -> Measured | None:
+    """Combine several plays of a scene into their mean, or for times of the control plane into their median.
 
     The interval contains the values of all plays and is at least as wide as the widest of their intervals.
+    Such a time is measured once in each play, often depends on which of two timers is first, and may be cut
+    off by the scene's end; so its median is compared, in the range of all plays.
     """
     values = [each for each in plays if each is not None]
     if len(values) < 2:
         return values[0] if values else None
+    if what is Measure.CONTROL:
+        times = [each.value for each in values]
+        return Measured(median(times), min(times), max(times), len(times))
     mean = sum(each.value for each in values) / len(values)
     half = max(max(abs(each.value - mean), each.high - each.value, each.value - each.low) for each in values)
     return Measured(mean, mean - half, mean + half, sum(each.count for each in values))
@@ -254,10 +261,10 @@ def compare_sitting(
         compared, played = [], _aligned_by_worker_age(scene, live, emulated)
         for what in scene.measures:
             plays = tuple(tables.measure(scene, what) for tables in live)
-            predicted = pooled([tables.measure(played, what) for tables in emulated])
+            predicted = pooled([tables.measure(played, what) for tables in emulated], what)
             # If a measure is missing, the first play's reason stands for all.
             missing = next((why for tables in live if (why := tables.missing(scene, what))), "")
-            compared.append(Compared(what, pooled(plays), predicted, missing, plays))
+            compared.append(Compared(what, pooled(plays, what), predicted, missing, plays))
         name, half = f"{scene.name}@{generation}", half_of(scene.name)
         threads = _threads(scene, live, played, emulated) if Measure.CPU in scene.measures else {}
         rows.append(Row(name, sitting.name, generation, half, tuple(compared), machine, threads))

@@ -76,7 +76,7 @@ SITTINGS: dict[str, Sitting] = {
             "control",
             "Start, crash, rebalance, loss of a node",
             chains.control,
-            (*_NEW_FIRST, _LAST_OF_1),
+            (*_NEW_FIRST, _LAST_OF_1, "0.9.7"),
         ),
         *(
             Sitting(

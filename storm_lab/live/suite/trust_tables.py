@@ -137,6 +137,8 @@ def scenes_table(trust: Trust) -> pd.DataFrame:
             "low": rounded(measured, "low"),
             "high": rounded(measured, "high"),
             "predicted": rounded(each.predicted),
+            "predicted low": rounded(each.predicted, "low"),
+            "predicted high": rounded(each.predicted, "high"),
             "factor": each.factor,
             "unusable": each.unusable,
         }
@@ -199,12 +201,16 @@ def _line(name: str, half: str, measure: str, unit: str, columns: str) -> str:
 
 
 def _columns_text(each: Compared) -> str:
-    predicted = f"{each.predicted.value:.4g}" if each.predicted else "-"
+    predicted, spread = "-", ""
+    if each.predicted is not None:
+        predicted = f"{each.predicted.value:.4g}"
+        if each.measure is Measure.CONTROL:
+            spread = f"  ({each.predicted.low:.4g} to {each.predicted.high:.4g})"
     if each.measured is None or each.unusable:
         return f"unusable: {each.unusable}"
     interval = f"{each.measured.low:.4g} to {each.measured.high:.4g}" if each.measured.count > 1 else ""
     factor = "-" if each.factor is None else f"{each.factor:.2f}"
-    return f"{each.measured.value:10.4g} {interval:>18} {predicted:>9} {factor:>6}"
+    return f"{each.measured.value:10.4g} {interval:>18} {predicted:>9} {factor:>6}{spread}"
 
 
 def _orderings(trust: Trust) -> Iterator[str]:
