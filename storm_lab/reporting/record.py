@@ -19,6 +19,7 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measured, Measurement
 from storm_lab.machine.atomic_file import write_atomic
 from storm_lab.reporting.tally import standing
+from storm_lab.reporting.try_it import options_to_try
 from storm_lab.reporting.verdict import Outcome, Verdict, judge, measured_text, reading_text
 
 SCHEMA_VERSION = 1
@@ -171,7 +172,7 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
     """The rows that ``storm-lab claims --json`` prints, one per claim, all values as text.
 
     ``experiment`` is the paper's; another may answer the claim. ``reading`` has the results under other
-    readings, ``trial`` the parameter to try.
+    readings, ``trial`` the options of ``storm-lab run`` to try.
     """
     rows = []
     for verdict in verdicts:
@@ -187,7 +188,7 @@ def claim_rows(verdicts: Sequence[Verdict]) -> list[dict[str, str]]:
             "standing": standing(verdict, cause).value,
             "cause": cause.why if cause else "",
             "class": cause.kind.value if cause else "",
-            "trial": f"-p {cause.parameter}={cause.value}" if cause and cause.parameter else "",
+            "trial": options_to_try(verdict, cause),
             "reading": "; ".join(reading_text(each) for each in verdict.readings),
         }
         rows.append(row)

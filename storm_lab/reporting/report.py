@@ -34,6 +34,7 @@ from storm_lab.reporting.tally import (
     standing,
     tried_once,
 )
+from storm_lab.reporting.try_it import options_to_try
 from storm_lab.reporting.verdict import USUAL_SEEDS, Outcome, Verdict, measured_text
 from storm_lab.tuplelog import RunRefused
 from storm_lab.version import __version__
@@ -152,6 +153,7 @@ def _row(
         "figures": [(figure.title, f"figure-{claim.owner}-{figure.name}") for figure in answering],
         "cause": cause,
         "standing": standing(verdict, cause),
+        "options": options_to_try(verdict, cause),
         "contradictions": [each for each in load_contradictions() if claim.id in each.claims],
         "expected_number": _sort_number([target.expected for target in claim.targets]),
         "measured_number": _sort_number([value.value for value in measurement.values] if measurement else []),

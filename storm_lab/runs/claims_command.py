@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from shlex import quote
-
 import click
 
 from storm_lab.errors import check_known
@@ -13,10 +11,9 @@ from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis
 from storm_lab.machine.options import answer, examples, json_option, print_json
 from storm_lab.machine.places import reports_folder
-from storm_lab.papers.registry import experiment
 from storm_lab.reporting.record import claim_rows
 from storm_lab.reporting.tally import Standing, standing
-from storm_lab.reporting.verdict import Outcome, Verdict
+from storm_lab.reporting.verdict import Outcome
 from storm_lab.runs.completion import complete_claim, complete_experiment
 from storm_lab.runs.reproduce import build_report, published_verdicts
 from storm_lab.runs.study import verdict_table
@@ -72,27 +69,12 @@ def claims(
         and basis in (None, each.basis.value)
     )
     rows = claim_rows(chosen)
-    for row, each in zip(rows, chosen, strict=True):
-        row["trial"] = _options(each) or row["trial"]
     if as_json:
         print_json(rows)
     elif claim is None or not rows:
         click.echo(verdict_table(chosen, "no claim matches all of these"))
     else:
         click.echo(_story(rows[0]))
-
-
-def _options(verdict: Verdict) -> str:
-    """Options that play the first reading under which the claim is reproduced; empty if there is none.
-
-    Readings that change more than the experiment's parameters have no options.
-    """
-    own = experiment(verdict.claim.owner)
-    names = {parameter.name for parameter in own.parameters}
-    known = {trial.label: trial.changes for trial in own.chosen if trial.changes.keys() <= names}
-    reproducing = (each.reading for each in verdict.readings if each.outcome is Outcome.REPRODUCED)
-    changes = next((known[reading] for reading in reproducing if reading in known), {})
-    return " ".join(f"-p {quote(f'{name}={value}')}" for name, value in changes.items())
 
 
 def _story(row: dict[str, str]) -> str:

@@ -20,10 +20,11 @@ from storm_lab.experiments.claim import number
 from storm_lab.experiments.ledger import load_claims
 from storm_lab.experiments.measurement import Basis, Measurement, over_seeds
 from storm_lab.experiments.trial import Trial
-from storm_lab.papers.nstorm.runs import KEPT
+from storm_lab.papers.nstorm.runs import KEPT, UNHURRIED
 from storm_lab.papers.registry import experiment, experiments
 from storm_lab.reporting.chosen import chosen_numbers
 from storm_lab.reporting.record import collect_verdicts
+from storm_lab.reporting.report import render_report
 from storm_lab.reporting.tally import Standing, count_chosen, standing, tried_once
 from storm_lab.reporting.verdict import Outcome, judge, reading_text
 from storm_lab.runs.claims_command import claims
@@ -212,6 +213,13 @@ def test_the_claims_command_gives_all_options_of_a_reading_that_reproduces_the_c
     assert {name: given[name] for name in KEPT.changes} == dict(KEPT.changes)
 
 
+def test_a_claim_that_no_reading_reproduces_comes_with_all_options_of_the_one_that_shows_its_cause() -> None:
+    told = CliRunner().invoke(claims, ["nstorm-fig8-nstorm-storm"]).output
+    options = " ".join(f"-p {name}={value}" for name, value in UNHURRIED.changes.items())
+    assert f"try it  storm-lab run nstorm-single-migration {options}\n" in told
+    assert f"<code>storm-lab run nstorm-single-migration {options}</code>" in render_report(VERDICTS.parent)
+
+
 def test_a_trial_that_reproduces_a_claim_is_offered_if_the_experiments_parameters_can_express_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -219,5 +227,5 @@ def test_a_trial_that_reproduces_a_claim_is_offered_if_the_experiments_parameter
     assert "try it  storm-lab run rstorm-cpu-bound -p sleep_ms=47.0" in CliRunner().invoke(claims, ask).output
     own = experiment("rstorm-cpu-bound")
     fewer = replace(own, parameters=tuple(each for each in own.parameters if each.name != "sleep_ms"))
-    monkeypatch.setattr("storm_lab.runs.claims_command.experiment", lambda slug: fewer)
+    monkeypatch.setattr("storm_lab.reporting.try_it.experiment", lambda slug: fewer)
     assert "try it" not in CliRunner().invoke(claims, ask).output
