@@ -82,8 +82,8 @@ WORKLOAD: tuple[Parameter, ...] = (
     ),
     *STORE_AND_QUEUE,
 )
-"""Input and costs. The paper calls this work even more intensive than Word Count's, so on a logarithmic scale
-rules and index are beyond the middle of their ranges. The rate is near the highest for five nodes.
+"""Input and costs. A line's rules and index together take twice as long as Word Count's split, as the paper
+calls this work even more intensive. The rate is near the highest for five nodes.
 """
 
 PARAMETERS: tuple[Parameter, ...] = (
