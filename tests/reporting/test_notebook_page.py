@@ -115,13 +115,13 @@ def test_the_page_loads_nothing_from_the_network_and_is_small(tmp_path: Path) ->
     assert "base64" not in page and len(page) < 10_000
 
 
-def test_a_picture_has_twice_the_screen_resolution_and_the_text_of_the_saved_figure(
+def test_a_picture_is_denser_than_a_screen_and_has_the_text_of_the_saved_figure(
     tmp_path: Path,
 ) -> None:
     figure = drawing()
     plain, about = picture_of(figure)
     assert about == {"width": 880, "height": 220}
-    assert int.from_bytes(plain[16:20], "big") == 1760
+    assert int.from_bytes(plain[16:20], "big") == 1440
     save_figure(figure, tmp_path / "a.svg", title="A line", alt="Falls and rises")
     again, told = picture_of(figure)
     assert (told["alt"], told["file"]) == ("Falls and rises", "a.svg") and again == plain
