@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -93,6 +94,8 @@ def dependence(
             _scale(axes, across, up)
             if named_ticks:
                 axes.set_xticks(list(named_ticks), list(named_ticks.values()))
+            elif not across.logarithmic:
+                style.few_ticks(axes.xaxis, 10 if len(values) == 1 else 6)
             for text, height in (reference or {}).items():
                 low, high = sorted(axes.get_ylim())
                 if not low <= height <= high:
@@ -167,10 +170,15 @@ def _draw_printed(
         for number in printed:
             draw_printed(axes, number)
         return
-    places = sorted({float(place) for place in at})
-    apart = min((b - a for a, b in pairwise(places)), default=1.0)
+    # Wide enough to be seen, and never as wide as to overlap; on a logarithmic axis in its own units.
+    scale = axes.xaxis.get_transform()
+    spots = dict(zip(printed, scale.transform([float(place) for place in printed]), strict=True))
+    ends = scale.transform([float(at.min()), float(at.max())])
+    apart = min((b - a for a, b in pairwise(sorted(spots.values()))), default=float("inf"))
+    half = min(0.35 * apart, 0.025 * float(ends[1] - ends[0]) or 0.18)
     for place, number in printed.items():
-        draw_printed(axes, number, between=(place - 0.18 * apart, place + 0.18 * apart))
+        low, high = scale.inverted().transform([spots[place] - half, spots[place] + half])
+        draw_printed(axes, number, between=(float(low), float(high)))
 
 
 def load_curve(
@@ -227,11 +235,13 @@ def nodes_by_gamma(
             axis.set(title=str(topology), xlabel="gamma", ylim=(0, None))
             for (of_topology, gamma), number in printed.items():
                 if of_topology == topology:
-                    near = (gamma - _HALF, gamma + _HALF)
-                    draw_printed(axis, number, between=near, colour=style.LINES[1])
+                    draw_printed(axis, number, between=(gamma - _HALF, gamma + _HALF))
+                    if number.value is not None:
+                        axis.plot(gamma, number.value, "o", markersize=7, fillstyle="none", color=style.INK)
             axis.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes[0].set_ylabel("nodes in use")
-        style.finish(figure, title, "the same for every seed", printed=True)
+        note = "the same for every seed · circles: printed at that gamma"
+        style.finish(figure, title, note, printed=True)
     return figure
 
 
@@ -246,13 +256,16 @@ def trade_off(
     style.need(points, [x, y, panel, label], "quotients")
     kinds = list(dict.fromkeys(points[panel]))
     rows = -(-len(kinds) // 2)
+    # All panels have the same axes, which include 1.
+    x_span, y_span = (max(1.0, points[name].max()) - min(1.0, points[name].min()) or 1.0 for name in (x, y))
+    spans = (float(x_span), float(y_span))
     with style.house_style():
         figure = style.new_figure(0.8 + 1.9 * rows)
         grid = figure.subplots(rows, 2, sharex=True, sharey=True, squeeze=False)
         for axes in grid.flat[len(kinds) :]:
             axes.set_visible(False)
         for axes, kind in zip(grid.flat, kinds, strict=False):
-            _draw_dots(axes, points[points[panel] == kind], x, y, label)
+            _draw_dots(axes, points[points[panel] == kind], x, y, label, spans)
             axes.set(title=kind)
         for axes in grid[-1]:
             axes.set(xlabel=names[x])
@@ -261,13 +274,35 @@ def trade_off(
     return figure
 
 
-def _draw_dots(axes: Axes, dots: pd.DataFrame, x: str, y: str, label: str) -> None:
+_SIDES = (
+    (5, 0, "left", "center"),
+    (-5, 0, "right", "center"),
+    (0, 5, "center", "bottom"),
+    (0, -5, "center", "top"),
+)
+"""Places of a dot's label, best first: offsets in points, and what of the text is there."""
+
+
+def _draw_dots(
+    axes: Axes, dots: pd.DataFrame, x: str, y: str, label: str, spans: tuple[float, float]
+) -> None:
+    """Draw dots, each with its label on a side where no other dot or label is."""
     axes.plot(dots[x], dots[y], "o", color=style.LINES[0], markersize=5)
-    # Labels are placed alternately to the right and to the left.
-    for place, (at, height, text) in enumerate(zip(dots[x], dots[y], dots[label], strict=True)):
+    # A label of two letters takes some 5 % of the width and 8 % of the height of a panel.
+    wide, high = 0.05 * spans[0], 0.08 * spans[1]
+    taken = [(float(at), float(height)) for at, height in zip(dots[x], dots[y], strict=True)]
+    for at, height, text in zip(dots[x], dots[y], dots[label], strict=True):
+        places = [(at + np.sign(right) * wide, height + np.sign(up) * 1.2 * high) for right, up, *_ in _SIDES]
+        crowds = [
+            sum(abs(px - qx) < wide and abs(py - qy) < high for qx, qy in taken if (qx, qy) != (at, height))
+            for px, py in places
+        ]
+        best = crowds.index(min(crowds))
+        taken.append(places[best])
+        right, up, across, along = _SIDES[best]
         axes.annotate(
-            str(text), (at, height), xytext=(5, -3) if place % 2 == 0 else (-5, -3), fontsize=8.5,
-            textcoords="offset points", ha="left" if place % 2 == 0 else "right",
+            str(text), (at, height), xytext=(right, up), fontsize=8.5, textcoords="offset points",
+            ha=across, va=along,
         )  # fmt: skip
     axes.axvline(1, color=style.MUTED, linewidth=0.8, linestyle=":")
     axes.axhline(1, color=style.MUTED, linewidth=0.8, linestyle=":")

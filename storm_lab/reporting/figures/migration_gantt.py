@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,8 @@ from storm_lab.errors import UserError
 from storm_lab.reporting.figures import style
 
 _MARKS = ("o", "s", "^", "v", "D", "P", "X", "*", "<", ">")
-_MOST_ROWS = 40
+_MOST_ROWS = 24
+"""More executors are thinned out evenly, so that every component is shown."""
 
 LOST = "lost"
 BUFFERED = "buffered"
@@ -58,8 +60,9 @@ def migration_gantt(
     lanes = sorted({_lane(actor) for actor in events["actor"]}, key=style.natural_key)
     nodes = sorted(set(shown["node"]), key=style.natural_key)
     colours = style.colour_of(nodes)
-    keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))[:_MOST_ROWS]
-    rows = min(moved["start_task"].nunique(), _MOST_ROWS)
+    keys = list(dict.fromkeys(zip(moved["component"], moved["start_task"], strict=True)))
+    rows = min(len(keys), _MOST_ROWS)
+    keys = [keys[place * len(keys) // rows] for place in range(rows)]
     heights = [0.7 + 0.26 * max(2, len(lanes)), 0.7 + 0.2 * max(3, rows), 1.3]
     with style.house_style():
         figure = style.new_figure(1.0 + sum(heights))
@@ -70,7 +73,10 @@ def migration_gantt(
         draw_fates(lower, fates, start_s, end_s)
         lower.set_xlim(start_s, end_s)
         lower.set_xlabel("time since submission, s")
-        handles = [Patch(facecolor=colours[name], edgecolor=style.INK, label=name) for name in nodes]
+        handles = [
+            Patch(facecolor=colours[name], edgecolor=style.INK, label=name, hatch=hatch)
+            for name, hatch in zip(nodes, cycle(style.HATCHES), strict=False)
+        ]
         middle.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize=8, title="node")
         staying = f"{still} executors stayed where they were and are left out · " if still else ""
         style.finish(figure, title, staying + about.line("one of them shown", warm_up=False))
@@ -132,13 +138,15 @@ def _draw_bars(
         y = row_of[task] + (0.14 if first == newest else -0.14)
         _draw_transfer(axes, moved, task, first, row_of[task])
         axes.barh(
-            y, right - left, left=left, height=0.5, color=colours[node], edgecolor=style.INK, linewidth=0.5
-        )
+            y, right - left, left=left, height=0.5, color=colours[node], edgecolor=style.INK, linewidth=0.5,
+            hatch=style.HATCHES[list(colours).index(node) % len(style.HATCHES)],
+        )  # fmt: skip
     axes.set_yticks(range(len(keys)), [f"{component} {task}" for component, task in keys], fontsize=8)
     axes.set_ylim(max(1, len(keys)) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    left_out = len(row_of) < moved["start_task"].nunique()
-    axes.set_title(f"executors that moved (first {_MOST_ROWS})" if left_out else "executors that moved")
+    number = moved["start_task"].nunique()
+    left_out = f" ({len(row_of)} of {number})" if len(row_of) < number else ""
+    axes.set_title(f"executors that moved{left_out}")
 
 
 def _draw_transfer(axes: Axes, moved: pd.DataFrame, task: int, start_s: float, row: int) -> None:

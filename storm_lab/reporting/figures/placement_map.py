@@ -36,6 +36,8 @@ def placement_map(
     colours = style.colour_of(components)
     shelves = [names[low : low + _ABREAST] for low in range(0, len(names), _ABREAST)]
     slanted = max(sum(map(len, shelf)) for shelf in shelves) > 75
+    # Numbers of two digits must not touch those of the tile beside them.
+    size = 7.5 if len(names) < _ABREAST else 6.3
     tallest = [max(_height(placements[placements["node"] == name]) for name in shelf) for shelf in shelves]
     with style.house_style():
         high = 0.84 + sum(0.36 + 0.36 * height for height in tallest)
@@ -43,7 +45,7 @@ def placement_map(
         rows = figure.subplots(len(shelves), 1, squeeze=False, height_ratios=[1 + each for each in tallest])
         for axes, shelf, height in zip(rows[:, 0], shelves, tallest, strict=True):
             for place, name in enumerate(shelf):
-                _draw_node(axes, place, placements[placements["node"] == name], colours)
+                _draw_node(axes, place, placements[placements["node"] == name], colours, size)
             axes.set_xlim(-0.5, min(len(names), _ABREAST) - 0.5)
             axes.set_ylim(height + 0.1, -0.35)
             axes.set_xticks(range(len(shelf)), shelf, rotation=30 if slanted else 0)
@@ -55,7 +57,15 @@ def placement_map(
             axes.grid(visible=False)
             axes.spines[:].set_visible(False)
             axes.tick_params(length=0)
-        handles = [Patch(facecolor=colours[name], edgecolor=style.INK, label=name) for name in components]
+        # With the numbers of its tasks, which tell the components apart without colours.
+        tasks = placements.groupby("component")["start_task"].agg(["min", "max"])
+        handles = [
+            Patch(
+                facecolor=colours[name], edgecolor=style.INK,
+                label=f"{name}, {_span(*(int(end) for end in tasks.loc[name]))}",
+            )
+            for name in components
+        ]  # fmt: skip
         figure.legend(handles=handles, loc="outside right upper")
         used, workers = placements["node"].nunique(), placements["worker"].nunique()
         note = (
@@ -67,6 +77,10 @@ def placement_map(
     return figure
 
 
+def _span(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
 def _many(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' * (number != 1)}"
 
@@ -75,7 +89,7 @@ def _height(rows: pd.DataFrame) -> float:
     return sum(0.55 + -(-len(group) // _TILES) for _, group in rows.groupby("worker")) or 1.0
 
 
-def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, str]) -> None:
+def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, str], size: float) -> None:
     left, width = place - 0.46, 0.92
     wide = (width - 0.04) / _TILES
     if rows.empty:
@@ -94,6 +108,9 @@ def _draw_node(axes: Axes, place: int, rows: pd.DataFrame, colours: dict[str, st
             y = top + 0.36 + number // _TILES
             axes.add_patch(Rectangle((x, y), wide - 0.015, 0.92, facecolor=colours[component], linewidth=0))
             # Dark text keeps a contrast above 4.5 on every fill of the palette.
-            middle, size = x + wide / 2 - 0.0075, 7.5 if task < 100 else 5.6
-            axes.text(middle, y + 0.46, f"{task}", ha="center", va="center", fontsize=size, color="#000000")
+            middle = x + wide / 2 - 0.0075
+            axes.text(
+                middle, y + 0.46, f"{task}", ha="center", va="center", color="#000000",
+                fontsize=size if task < 100 else 0.75 * size,
+            )  # fmt: skip
         top += depth + 0.55

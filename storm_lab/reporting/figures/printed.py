@@ -15,10 +15,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.experiments.ledger import load_claims
+from storm_lab.reporting.figures.room import clear_height, share_of_height
 from storm_lab.reporting.figures.style import INK
 
 _SIGN = "claim:"
 _DASH = (0, (5, 2))
+
+_NAME_PART = 0.16
+"""Share of the time axis that the name of a printed level takes up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ class Mark:
     """A printed number with its place in a figure over time.
 
     A level applies from ``from_s`` to ``to_s``; None for the end of the axis. With ``moment`` the number is a
-    time, not a level. With ``nodes`` it is a number of nodes, drawn in the strip of nodes in use.
+    time, not a level. With ``nodes`` it is a number of nodes, drawn in the strip of nodes in use. ``of`` is
+    the label of the line whose level it is, written beside it; for panels with several lines.
     """
 
     printed: Printed
@@ -72,6 +77,7 @@ class Mark:
     to_s: float | None = None
     moment: bool = False
     nodes: bool = False
+    of: str = ""
 
 
 def printed(claim: str, label: str = "") -> Printed:
@@ -127,7 +133,7 @@ def draw_printed(
     (axes.set_xlim if upright else axes.set_ylim)(*ends)
 
 
-def draw_marks(axes: Axes, marks: Iterable[Mark], ends_s: tuple[float, float], unit_s: float = 1.0) -> None:
+def draw_marks(axes: Axes, marks: Sequence[Mark], ends_s: tuple[float, float], unit_s: float = 1.0) -> None:
     """Draw printed numbers over time, between the ends of an axis with unit ``unit_s``."""
     first, last = ends_s
     for mark in marks:
@@ -137,6 +143,26 @@ def draw_marks(axes: Axes, marks: Iterable[Mark], ends_s: tuple[float, float], u
             begin = first if mark.from_s is None else mark.from_s
             end = last if mark.to_s is None else min(mark.to_s, last)
             draw_printed(axes, mark.printed, between=(begin / unit_s, max(begin, end) / unit_s))
+    # Last, when the axis has its final ends.
+    for mark in marks:
+        if mark.of and mark.printed.value is not None and math.isfinite(mark.printed.value):
+            end = last if mark.to_s is None else min(mark.to_s, last)
+            _name_line(axes, mark, end / unit_s, (last - first) / unit_s)
+
+
+def _name_line(axes: Axes, mark: Mark, end: float, span: float) -> None:
+    """Write the name of a printed level's line at the level's end, above or below it."""
+    assert mark.printed.value is not None
+    level = share_of_height(axes, mark.printed.value)
+    heights = [level + side for side in (0.08, -0.08) if 0.06 < level + side < 0.94] or [level]
+    # The text may reach beyond the begin of a short level, but is inside the frame.
+    right = max(end, axes.get_xlim()[0] + _NAME_PART * span)
+    above = clear_height(axes, right - _NAME_PART * span, right, heights) >= level
+    axes.annotate(
+        f"{mark.of}, printed", (right, mark.printed.value), xytext=(-3, 2 if above else -2),
+        textcoords="offset points", ha="right", va="bottom" if above else "top", fontsize=7.5, color=INK,
+        zorder=1.95,
+    )  # fmt: skip
 
 
 def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures import style
@@ -44,12 +45,8 @@ def sensitivity(
                 at = [rows.index(row) + 0.16 * (place - (len(series) - 1) / 2) for row in own["label"]]
                 colour, mark = style.LINES[place % len(style.LINES)], _MARKS[place % len(_MARKS)]
                 axis.plot(own[column].clip(upper=most), at, mark, color=colour, markersize=5, label=name)
-                for value, height in zip(own[column], at, strict=True):
-                    if most is not None and value > most:
-                        axis.annotate(
-                            f"{value:.0f} →", (most, height), xytext=(-5, 0), textcoords="offset points",
-                            ha="right", va="center", fontsize=8,
-                        )  # fmt: skip
+            if most is not None:
+                _name_distant(axis, values[values[column] > most], column, rows, series, most)
             if logarithmic:
                 axis.set_xscale("log")
             # Last, because they keep the limits that the axis has then.
@@ -71,3 +68,19 @@ def sensitivity(
         note = about.line("dots: means over seeds") + (" · → beyond the axis" if beyond else "")
         style.finish(figure, title, note, printed=bool(printed))
     return figure
+
+
+def _name_distant(
+    axis: Axes, distant: pd.DataFrame, column: str, rows: Sequence[str], series: Sequence[str], most: float
+) -> None:
+    """Write the values above ``most`` beside their marks; those of one row below each other."""
+    for label, own in distant.groupby("label"):
+        ordered = sorted(
+            own[["series", column]].itertuples(index=False), key=lambda each: series.index(each[0])
+        )
+        for place, (_, value) in enumerate(ordered):
+            above = 8.5 * ((len(ordered) - 1) / 2 - place)
+            axis.annotate(
+                f"{value:.0f} →", (most, rows.index(str(label))), xytext=(-6, above),
+                textcoords="offset points", ha="right", va="center", fontsize=8,
+            )  # fmt: skip

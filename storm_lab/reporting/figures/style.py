@@ -185,13 +185,16 @@ def finish(
 
 
 def reference_line(axes: Axes, text: str, height: float, *, zorder: float = 2.0) -> None:
-    """Draw a dotted line across the axes, with text at its right end, above it or, near the top, below it."""
+    """Draw a dotted line across the axes, with text above its right end; the axis gets room for the text."""
     axes.axhline(height, color=INK, linestyle=":", linewidth=1.1, zorder=zorder)
-    bottom, top, at = axes.yaxis.get_transform().transform([*axes.get_ylim(), height])
-    side, edge = (-2, "top") if at > bottom + 0.85 * (top - bottom) else (2, "bottom")
+    scale = axes.yaxis.get_transform()
+    bottom, top, at = scale.transform([*axes.get_ylim(), height])
+    if text and at > bottom + 0.88 * (top - bottom):
+        (high,) = scale.inverted().transform([bottom + (at - bottom) / 0.88])
+        axes.set_ylim(top=float(high))
     axes.annotate(
-        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, side),
-        textcoords="offset points", ha="right", va=edge, fontsize=8,
+        text, (1, height), xycoords=("axes fraction", "data"), xytext=(-2, 2),
+        textcoords="offset points", ha="right", va="bottom", fontsize=8,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from storm_lab.reporting.figures import style
 from storm_lab.reporting.figures.printed import Mark, draw_marks
+from storm_lab.reporting.figures.room import clear_height
 
 _LABEL_PART = 0.16
 """Share of the time axis that an event's label takes up."""
@@ -73,8 +74,8 @@ def time_series(
         for place, panel in enumerate(panels):
             upper = axes[place * len(ratios)]
             _draw_values(upper, values, panel, value, top, logarithmic)
-            _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             draw_marks(upper, [mark for mark in panel.printed if not mark.nodes], (0.0, right))
+            _draw_events(upper, panel.events, labels_apart_s=_LABEL_PART * right)
             # Without the strip, a panel is too low for a long label in one line.
             label = unit if nodes is not None else style.broken_label(unit, 16)
             upper.set(title=panel.title, ylabel=label, xlabel="")
@@ -127,8 +128,15 @@ def _draw_values(
         style.log_ticks(axes.yaxis)
     elif top:
         axes.set_ylim(0, top)
-    axes.legend(loc="upper right", ncols=len(panel.variants), bbox_to_anchor=(1.0, 1.16), borderaxespad=0)
     axes.margins(x=0)
+    if list(panel.variants) == [panel.title]:
+        return  # A legend would only repeat the title.
+    # In inches, as in `style.head`: a legend too long for the line of the title is above it.
+    crowded = 0.09 * len(panel.title) + sum(0.5 + 0.075 * len(label) for label in panel.variants) > 7.0
+    axes.legend(
+        loc="upper right", ncols=len(panel.variants), borderaxespad=0,
+        bbox_to_anchor=(1.0, 1.32 if crowded else 1.16),
+    )  # fmt: skip
 
 
 def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> None:
@@ -177,10 +185,12 @@ def _draw_events(axes: Axes, events: Sequence[Event], *, labels_apart_s: float |
         else:
             groups.append((event.label, [event.t_s]))
     for text, times in groups:
+        height = clear_height(axes, times[0], times[0] + labels_apart_s, (0.9, 0.1, 0.5))
+        # Behind the lines, which no label may hide.
         axes.annotate(
-            f"{len(times)} × {text}" if len(times) > 1 else text, (times[0], 0.96),
+            f"{len(times)} × {text}" if len(times) > 1 else text, (times[0], height),
             xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points",
-            va="top", fontsize=8, color=style.INK, zorder=6,
+            va="center", fontsize=8, color=style.INK, zorder=1.95,
             bbox={"facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.8, "pad": 0.6},
         )  # fmt: skip
 
