@@ -27,10 +27,10 @@ def grouped_bars(
 ) -> Figure:
     """Draw a panel for each metric, all with the same groups; a cross marks a bar without a value.
 
-    ``results`` has columns ``group`` (the groups keep the order of the table), variant, seed, and one per
-    metric; one row per run. ``metrics`` is column -> label with unit, from top to bottom. ``variants`` are
-    the bars of a group, from left to right. ``printed`` is (group, variant, column) -> what the paper prints
-    for that bar.
+    ``results`` has columns ``group`` (it names the axis; the groups keep the order of the table), variant,
+    seed, and one per metric; one row per run. ``metrics`` is column -> label with unit, from top to bottom.
+    ``variants`` are the bars of a group, from left to right. ``printed`` is (group, variant, column) -> what
+    the paper prints for that bar.
     """
     style.need(results, [group, "variant", "seed", *metrics], "results by group and variant")
     groups = list(dict.fromkeys(results[group]))
@@ -52,6 +52,7 @@ def grouped_bars(
             style.few_ticks(axis.yaxis, 4)
             axis.grid(axis="x", visible=False)
         axes[-1].set_xticks(range(len(groups)), groups)
+        axes[-1].set_xlabel(group)
         shown = drawn.groupby([group, "variant"])[list(metrics)].count()
         refused = len(shown) < len(groups) * len(variants) or bool((shown == 0).any(axis=None))
         notes = [about.line("bar: mean, line: 95 % interval")]
@@ -122,7 +123,7 @@ def degradation_levels(
             groups = rows.groupby("level")["degraded_s"]
             means = groups.mean().reindex(levels)
             offsets = [number + (place - (len(variants) - 1) / 2) * width for number in range(len(levels))]
-            axes.bar(offsets, means, width=width * 0.92, **style.bar_style(place, style.LINES), label=label)
+            axes.bar(offsets, means, width=width * 0.92, **style.bar_style(place), label=label)
             for offset, level in zip(offsets, levels, strict=True):
                 low, high = style.seed_interval(rows.loc[rows["level"] == level, "degraded_s"])
                 axes.plot([offset, offset], [low, high], color=style.INK, linewidth=1.2)
