@@ -141,6 +141,21 @@ def test_distances_have_a_row_for_each_number_and_another_reading_beside_it() ->
     assert claim_distances([judge(ordered, Measurement(ordered.id, values, "ms", "made up"))]) is None
 
 
+def test_distances_say_that_several_numbers_are_as_printed_and_what_the_scale_of_a_printed_0_is() -> None:
+    def figure_of(claim_id: str, *values: float) -> Figure:
+        claim = load_claims().claim(claim_id)
+        named = zip(claim.targets, values, strict=True)
+        measured = tuple(Measured(value, label=target.label) for target, value in named)
+        figure = claim_distances([judge(claim, Measurement(claim.id, measured, claim.unit, "made up"))])
+        assert figure is not None
+        return figure
+
+    exact = figure_of("tstorm-storm-all-nodes", 10.0, 10.0, 10.0)
+    assert "all as printed" in words(exact) and "if 0 is printed" not in exact.get_supxlabel()
+    zero = figure_of("nstorm-fig6-steady-equal", 27.0)
+    assert "if 0 is printed, 100 % is the end of the band" in zero.get_supxlabel()
+
+
 def test_distances_of_a_single_number_leave_room_for_the_names_of_all_claims(tmp_path) -> None:
     claims = load_claims().of_experiment("tstorm-word-count")
     only = load_claims().claim("tstorm-fig6a-nodes")

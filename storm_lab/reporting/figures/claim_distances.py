@@ -40,6 +40,8 @@ class _Row:
     measured: Measured
     others: tuple[Measured, ...]
     outcome: Outcome
+    alike: bool = False
+    """Whether it stands for several numbers, all measured exactly as printed."""
 
     @property
     def origin(self) -> float:
@@ -54,6 +56,13 @@ class _Row:
             return abs(self.origin)
         ends = [abs(end) for end in (self.target.low, self.target.high) if end]
         return max(ends, default=1.0)
+
+    @property
+    def texts(self) -> str:
+        """The printed and the measured value in words."""
+        if self.alike:
+            return "all as printed"
+        return f"{self.target.expected_text}, {with_unit(number(self.value), self.target.unit)}"
 
     def at(self, value: float) -> float:
         return (value - self.origin) / self.unit
@@ -82,15 +91,15 @@ def claim_distances(verdicts: Sequence[Verdict]) -> Figure | None:
         axes.xaxis.set_major_formatter(percent)
         axes.set_xlabel("distance from the printed value")
         axes.grid(axis="y", visible=False)
-        labels = [
-            f"{row.target.expected_text}, {with_unit(number(row.value), row.target.unit)}" for row in rows
-        ]
+        labels = [row.texts for row in rows]
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), labels, fontsize=8)
         right.tick_params(length=0)
         legend = _legend(rows)
         beyond = " · arrows: beyond the axis" if any(map(_leaves, rows)) else ""
         note = "mean over seeds, line: 95 % interval · at the right: printed, measured" + beyond
+        if any(row.origin == 0 and row.unit != 1.0 for row in rows):
+            note += " · if 0 is printed, 100 % is the end of the band"
         finish(figure, "Claims: measured against printed", note, legend=legend, columns=len(legend))
     return figure
 
@@ -109,7 +118,7 @@ def _rows(verdict: Verdict) -> list[_Row]:
         label = f"{claim.id}, {target.label}" if target.label else claim.id
         rows.append(_Row(label, target, own.value, own, others, verdict.outcome))
     if len(rows) > 1 and all(row.value == row.target.expected for row in rows):
-        return [replace(rows[0], label=f"{claim.id}, {len(rows)} numbers")]
+        return [replace(rows[0], label=f"{claim.id}, {len(rows)} numbers", alike=True)]
     return rows
 
 
