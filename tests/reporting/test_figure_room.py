@@ -117,6 +117,17 @@ def test_a_printed_level_says_to_which_line_it_belongs() -> None:
     assert label.get_window_extent().y1 < axes.transData.transform((90.0, 16.2))[1], "lines are above"
 
 
+def test_the_names_of_two_printed_levels_do_not_overlap() -> None:
+    levels = {"n5w5": 4.2, "n5w10": 5.2}
+    marks = tuple(
+        Mark(Printed(LEVEL, level, level - 0.2, level + 0.2), of=name) for name, level in levels.items()
+    )
+    panel = Panel("chain", {"n1w1": "a", "n5w5": "b", "n5w10": "c"}, printed=marks)
+    values = over_time({"a": 3.1, "b": 5.3, "c": 5.5})
+    axes = drawn(time_series(values, [panel], value="ms", unit="ms", about=ABOUT))
+    assert len(axes.texts) == 2 and not overlapping(list(axes.texts))
+
+
 def test_a_legend_does_not_repeat_the_title_of_a_panel() -> None:
     panels = [Panel("Storm", {"Storm": "a"}), Panel("gamma 1", {"T-Storm": "a"})]
     figure = time_series(over_time({"a": 5.0}), panels, value="ms", unit="ms", about=ABOUT)
@@ -132,7 +143,7 @@ def test_a_long_legend_does_not_cover_the_title_of_its_panel() -> None:
     legend = axes.get_legend()
     assert legend is not None
     upper, lower = legend.get_window_extent(), title.get_window_extent()
-    assert upper.y0 >= lower.y1 or upper.x0 > lower.x1 + 10
+    assert upper.y0 >= lower.y1 - 1
 
 
 def test_a_thinned_out_migration_shows_every_component() -> None:

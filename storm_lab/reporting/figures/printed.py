@@ -144,25 +144,32 @@ def draw_marks(axes: Axes, marks: Sequence[Mark], ends_s: tuple[float, float], u
             end = last if mark.to_s is None else min(mark.to_s, last)
             draw_printed(axes, mark.printed, between=(begin / unit_s, max(begin, end) / unit_s))
     # Last, when the axis has its final ends.
+    taken: list[float] = []
     for mark in marks:
         if mark.of and mark.printed.value is not None and math.isfinite(mark.printed.value):
             end = last if mark.to_s is None else min(mark.to_s, last)
-            _name_line(axes, mark, end / unit_s, (last - first) / unit_s)
+            taken.append(_name_line(axes, mark, end / unit_s, (last - first) / unit_s, taken))
 
 
-def _name_line(axes: Axes, mark: Mark, end: float, span: float) -> None:
-    """Write the name of a printed level's line at the level's end, above or below it."""
+def _name_line(axes: Axes, mark: Mark, end: float, span: float, taken: Sequence[float]) -> float:
+    """Write the name of a printed level's line at the level's end, above or below it; return its height.
+
+    ``taken`` are the heights of other names.
+    """
     assert mark.printed.value is not None
     level = share_of_height(axes, mark.printed.value)
-    heights = [level + side for side in (0.08, -0.08) if 0.06 < level + side < 0.94] or [level]
+    heights = [level + side for side in (0.11, -0.11) if 0.05 < level + side < 0.95] or [level]
+    heights = [each for each in heights if all(abs(each - other) > 0.1 for other in taken)] or heights
     # The text may reach beyond the begin of a short level, but is inside the frame.
     right = max(end, axes.get_xlim()[0] + _NAME_PART * span)
-    above = clear_height(axes, right - _NAME_PART * span, right, heights) >= level
+    height = clear_height(axes, right - _NAME_PART * span, right, heights)
+    above = height >= level
     axes.annotate(
         f"{mark.of}, printed", (right, mark.printed.value), xytext=(-3, 2 if above else -2),
         textcoords="offset points", ha="right", va="bottom" if above else "top", fontsize=7.5, color=INK,
         zorder=1.95,
     )  # fmt: skip
+    return height
 
 
 def _make_room(axes: Axes, numbers: Sequence[float], *, upright: bool) -> None:

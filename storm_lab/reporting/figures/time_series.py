@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -133,10 +134,10 @@ def _draw_values(
         return  # A legend would only repeat the title.
     # In inches, as in `style.head`: a legend too long for the line of the title is above it.
     crowded = 0.09 * len(panel.title) + sum(0.5 + 0.075 * len(label) for label in panel.variants) > 7.0
-    axes.legend(
-        loc="upper right", ncols=len(panel.variants), borderaxespad=0,
-        bbox_to_anchor=(1.0, 1.32 if crowded else 1.16),
-    )  # fmt: skip
+    spot: dict[str, Any] = {"loc": "upper right", "bbox_to_anchor": (1.0, 1.16), "borderaxespad": 0}
+    if crowded:
+        spot = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 2.2}
+    axes.legend(ncols=len(panel.variants), **spot)
 
 
 def _draw_nodes(axes: Axes, nodes: pd.DataFrame, panel: Panel, right: float) -> None:
