@@ -2,14 +2,20 @@
 
 import base64
 import re
+from io import BytesIO
 from pathlib import Path
 
 import nbformat.v4 as v4
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from PIL import Image
 
+from storm_lab.reporting.figures.migration_gantt import migration_gantt
 from storm_lab.reporting.figures.saved import picture_of, save_figure
-from storm_lab.reporting.figures.style import foot, house_style, new_figure
+from storm_lab.reporting.figures.style import LINES, About, foot, house_style, new_figure
 from storm_lab.reporting.notebook_page import LONG, notebook_page, page_files
 from tests.reporting.browser import BROWSER, ask
 
@@ -113,6 +119,23 @@ def test_the_page_loads_nothing_from_the_network_and_is_small(tmp_path: Path) ->
     page = example(tmp_path)
     assert not re.search(r"""(?:src|href)=["'](?:https?:)?//""", page)
     assert "base64" not in page and len(page) < 10_000
+
+
+def test_small_marks_keep_their_colours_in_a_picture() -> None:
+    tasks = range(1, 45)
+    stays = pd.DataFrame(
+        [("count", task, *ends, "w", f"node{task % 2}") for task in tasks for ends in ((0, 50), (60, 100))],
+        columns=["component", "start_task", "from_s", "to_s", "worker", "node"],
+    )
+    actions = [(45.0 + 3 * place, "nimbus", name, "t", "") for place, name in enumerate("abcdef")]
+    control = pd.DataFrame(actions, columns=["time_s", "actor", "action", "subject", "detail"])
+    figure = migration_gantt(stays, control, start_s=40, end_s=70, about=About(seeds=1))
+    for line in figure.axes[0].lines:
+        line.set_alpha(1.0)
+    shown = np.asarray(Image.open(BytesIO(picture_of(figure)[0])).convert("RGB")).reshape(-1, 3).astype(int)
+    for colour in LINES:
+        wanted = [round(255 * part) for part in to_rgb(colour)]
+        assert np.abs(shown - wanted).max(axis=1).min() <= 2, colour
 
 
 def test_a_picture_is_denser_than_a_screen_and_has_the_text_of_the_saved_figure(
