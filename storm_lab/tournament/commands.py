@@ -73,6 +73,9 @@ _SUITE_OPTIONS = (
     json_option,
 )
 
+_OPTION_OF = {"suite_name": "suite", "seed": "suite_seed"}
+"""Arguments of the commands whose names differ from those of their options."""
+
 
 def suite_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that choose cases, seeds, duration and machine, and how to play and answer."""
@@ -136,7 +139,8 @@ def league(
         check_folder(out, field="out")
     rows = tournament.play(jobs=jobs, on_spark=on_spark)
     own = tuple(entrant_of(text).name for text in dict.fromkeys(schedulers))
-    report = LeagueReport(rows, own, baseline)
+    options = {_OPTION_OF.get(name, name): value for name, value in chosen.items()}
+    report = LeagueReport(rows, own, baseline, {**options, **tournament.settings()})
     if report.scores.empty:
         message = f"no scheduler finished a case; first reason: {rows['problem'].iloc[0]}"
         raise UserError(message, field="league")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,11 +39,13 @@ class LeagueReport:
         rows: one row per run (`storm_lab.tournament.tournament.Tournament.play`).
         own: the user's own entrants.
         baseline: the scheduler that gains are measured against.
+        settings: what was played, for readers of `league.json`.
     """
 
     rows: pd.DataFrame
     own: tuple[str, ...]
     baseline: str
+    settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -124,7 +127,7 @@ class LeagueReport:
 
     def write(self, folder: Path) -> None:
         """Write all files; `UserError` if the folder cannot be written."""
-        about = {"own": list(self.own), "baseline": self.baseline}
+        about = {"own": list(self.own), "baseline": self.baseline, "settings": dict(self.settings)}
         table = self.cases[["case", "scheduler"]].join(cells(self.cases))
         files = {
             "runs.csv": self.rows.to_csv(index=False),
@@ -142,7 +145,7 @@ class LeagueReport:
             "standing.html": self.table.to_html(),
             "cases.tex": latex(table, "Means with 95 % intervals", "tab:cases", pages=True),
             "report.txt": self.text() + "\n",
-            "league.json": json.dumps(about, indent=1) + "\n",
+            "league.json": json.dumps(about, indent=1, default=str) + "\n",
             # A notebook, without outputs, that shows the tables in its folder.
             "league.ipynb": (resources.files(__package__) / "league.ipynb.txt").read_text(encoding="utf-8"),
         }
@@ -181,7 +184,8 @@ def read_report(folder: Path) -> LeagueReport:
         # KeyError.
         rows = rows[list(_NEEDED)].join(rows.reindex(columns=list(MEASURES)).astype(float))
         rows["problem"] = rows["problem"].fillna("")
-        return LeagueReport(rows, tuple(about["own"]), about["baseline"])
+        # An earlier version did not write the settings.
+        return LeagueReport(rows, tuple(about["own"]), about["baseline"], about.get("settings", {}))
     except (OSError, ValueError, KeyError) as error:
         message, remedy = "does not hold the results of a league", "storm-lab league writes one"
         raise UserError(message, field="folder", value=str(folder), remedy=remedy) from error

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +44,7 @@ from storm_lab.tournament.objective import (
 )
 from storm_lab.tournament.quantities import MEASURES
 from storm_lab.tournament.suite import Case
+from storm_lab.version import __version__
 
 _REPEATS = 3
 _REPEAT_BELOW_S = 0.5
@@ -67,6 +68,19 @@ class Tournament:
     cases: tuple[Case, ...]
     seeds: tuple[int, ...]
     machine: Constants | None = None
+
+    def settings(self) -> dict[str, object]:
+        """Return what a reader needs to know to play it again: version, seeds, and the schedulers."""
+        schedulers = {
+            entrant.name: {
+                "class": type(entrant.scheduler).__qualname__,
+                "version": entrant.scheduler.version,
+                "parameters": _parameters(entrant.scheduler),
+                "measured_load": entrant.online,
+            }
+            for entrant in self.entrants
+        }
+        return {"storm_lab": __version__, "seeds": list(self.seeds), "schedulers": schedulers}
 
     def specs(self) -> dict[str, tuple[RunSpec, ...]]:
         """Return the runs of each case."""
@@ -158,6 +172,12 @@ class Tournament:
             for number, found in answered.items()
             for seed, answer in found.items()
         }
+
+
+def _parameters(scheduler: Scheduler[Any]) -> dict[str, Any]:
+    """Return the parameters; none if the user's ``__init__`` does not call the base class's."""
+    found = getattr(scheduler, "parameters", None)
+    return asdict(found) if is_dataclass(found) and not isinstance(found, type) else {}
 
 
 class _Question(NamedTuple):
