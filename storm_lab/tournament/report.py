@@ -155,6 +155,11 @@ class LeagueReport:
         with refused_by_system("the results cannot be written", field="out", value=str(folder)):
             for name, text in files.items():
                 write_atomic(folder / name, text.encode())
+            # Files of an earlier league with other schedulers would pass for results of this one.
+            for kind in ("win-tie-loss-*.csv", "critical-difference.svg", "critical-difference.pdf"):
+                for path in folder.glob(kind):
+                    if path.name not in files:
+                        path.unlink(missing_ok=True)
             if len(self.ranking.mean_ranks) > 1:
                 self._draw(folder)
 

@@ -25,3 +25,13 @@ def test_a_folder_says_what_was_played(tmp_path: Path) -> None:
     assert settings["schedulers"]["rstorm"]["parameters"]["cpu"] == "hard"
     assert settings["schedulers"]["rstorm"]["measured_load"] and settings["schedulers"]["even"]["version"]
     assert read_report(tmp_path).settings == settings
+
+
+def test_a_folder_keeps_no_files_of_an_earlier_league(tmp_path: Path) -> None:
+    LeagueReport(rows({("one", "a"): 10.0, ("one", "b"): 12.0}), ("a",), "b").write(tmp_path)
+    assert (tmp_path / "critical-difference.svg").exists()
+    (tmp_path / "win-tie-loss-remarks.txt").write_text("the user's own")
+    LeagueReport(rows({("one", "c"): 10.0}), (), "c").write(tmp_path)
+    left = {path.name for path in tmp_path.iterdir()}
+    assert not {"win-tie-loss-a.csv", "critical-difference.svg", "critical-difference.pdf"} & left
+    assert "win-tie-loss-remarks.txt" in left
