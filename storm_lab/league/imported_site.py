@@ -28,11 +28,18 @@ def imported_site(
     `Site.of`; the machines' links take precedence over costs given there. Raises `UserError` if something is
     missing, if there are no machines, or as `Site.of`.
     """
+    if imported.missing:
+        message, remedy = (
+            f"cannot be played: {imported.missing[0]}",
+            "storm-lab import lists all that is missing",
+        )
+        raise UserError(message, field="topology", value=imported.name, remedy=remedy)
     playable = imported.ready()
     machines = machines or imported.machines
     if machines is None:
-        remedy = "give a machines file"
-        raise UserError("no machines are given", field="machines", value=imported.name, remedy=remedy)
+        message = f"no machines are given for the topology {imported.name}"
+        remedy = "give a machines file, or the name of a paper's cluster"
+        raise UserError(message, field="machines", remedy=remedy)
     links = machines.links.given()
     if links:
         cost = conditions.get("cost", CostModel())

@@ -16,6 +16,7 @@ OWN = "storm_lab: topology/1\nname: t\ncomponents:\n  s: {rate_per_s: 10, emits:
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("own.yaml").write_text(OWN)
+    Path("unknown.yaml").write_text(OWN + "  a: {inputs: [{from: b}]}\n")
 
 
 def refused(text: str) -> str:
@@ -44,7 +45,15 @@ def refused(text: str) -> str:
             "cases: [{name: x, topology: nope.yaml, machines: nstorm}]",
             "there is no such file (case 1 of mine.yaml, x)",
         ),
-        ("cases: [{name: x, topology: own.yaml}]", "no machines are given (case 1 of mine.yaml, x)"),
+        (
+            "cases: [{name: x, topology: own.yaml}]",
+            "machines: no machines are given for the topology t (case 1 of mine.yaml, x); give a machines "
+            "file, or the name of a paper's cluster",
+        ),
+        (
+            "cases: [{name: x, topology: unknown.yaml, machines: nstorm}]",
+            "no such component; there are: a, s (case 1 of mine.yaml, x); storm-lab import lists all",
+        ),
     ],
 )
 def test_what_is_wrong_in_a_suite_is_named_with_its_case(text: str, said: str) -> None:
