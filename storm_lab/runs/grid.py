@@ -156,7 +156,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     try:
         return Parameters({SEEDS: seed_parameter("").parsed(text)}).seeds
     except UserError as error:
-        raise UserError("not valid seeds", field="seeds", value=text, remedy="write 1-5 or 1,2,7") from error
+        message, remedy = f"not valid seeds: {error.message}", "write 1-5 or 1,2,7"
+        raise UserError(message, field="seeds", value=text, remedy=remedy) from error
 
 
 def _steps(parameter: Parameter, pieces: Sequence[str]) -> Iterable[ParameterValue]:

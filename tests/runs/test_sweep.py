@@ -98,9 +98,19 @@ def test_seeds_are_given_as_lists_or_ranges() -> None:
     assert parse_seeds("1-3,7,2") == (1, 2, 3, 7)
 
 
-@pytest.mark.parametrize("text", ["", "x", "1-", "3-1", "-1", "1-99999999"])
-def test_an_invalid_list_of_seeds_is_refused(text: str) -> None:
-    with pytest.raises(UserError, match="seeds"):
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "empty"),
+        ("x", "wrong type"),
+        ("1-", "wrong type"),
+        ("3-1", "reversed or longer"),
+        ("-1", "out of range"),
+        ("1-99999999", "reversed or longer"),
+    ],
+)
+def test_an_invalid_list_of_seeds_is_refused_with_the_reason(text: str, problem: str) -> None:
+    with pytest.raises(UserError, match=f"not valid seeds: .*{problem}.*; write 1-5 or 1,2,7"):
         parse_seeds(text)
 
 
