@@ -172,7 +172,9 @@ def _metrics_by_run(tables: MetricTables) -> pd.DataFrame:
     late = short & (facts["experiment"] == LEAGUE) & (facts["status"] == Status.COMPLETE.value)
     facts.loc[late, "status"], facts.loc[late, "reason"] = UNSETTLED, "re-assigned too late to be measured"
     # A run without tuples, or that ends before its warm-up does, has no topology in the tables.
-    joined = facts.drop(columns="experiment").merge(pd.concat(places).drop_duplicates(), on="run", how="left")
+    # A duration of this name would take the place of a varied one.
+    facts = facts.drop(columns=["experiment", "duration_s"])
+    joined = facts.merge(pd.concat(places).drop_duplicates(), on="run", how="left")
     for table, frame in sources.items():
         keys = ["run", "topology"] if "topology" in frame else ["run"]
         joined = joined.merge(frame[[*keys, *_UNITS[table]]], on=keys, how="left")

@@ -5,6 +5,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -23,6 +24,7 @@ from storm_lab.runs.live_constants import given_constants
 from storm_lab.runs.sweep import planned, sweep
 from storm_lab.runs.sweep_table import (
     FAILED,
+    METRIC_TABLES,
     METRICS,
     metric_names,
     of_control,
@@ -233,6 +235,22 @@ def test_settings_that_differ_in_the_last_digits_of_a_list_are_summarised_apart(
     rows = run_rows(found.settings, names, None, {run: "no" for own in names for run in own})
     assert rows["factors"].tolist() == ["3.3", "3.3000000000000003"]
     assert len(summary_rows(rows, ["nodes_mean"])) == 2
+
+
+def test_a_varied_duration_is_in_the_tables() -> None:
+    spec = tiny_runs.spec("own", tiny_runs.timed, 1, rate=5)
+    run = identity_of(spec).run
+    frames: dict[str, Any] = {
+        table: pd.DataFrame([{"run": run, "topology": "t", **dict.fromkeys(METRICS, 1.0)}])
+        for table in METRIC_TABLES
+    }
+    control = pd.DataFrame([(run, 1.0, "nimbus", "assign", "{}")])
+    frames["control"] = control.set_axis(["run", "time_s", "actor", "action", "detail"], axis=1)
+    facts = {"experiment": "tiny", "run": run, "status": "complete", "reason": ""}
+    frames["runs"] = pd.DataFrame([facts | {"warm_up_s": 150.0, "duration_s": 300.0}])
+    tables: Any = SimpleNamespace(**frames)
+    rows = run_rows([Setting({"duration_s": 300.0}, (spec,))], [[run]], tables, {})
+    assert rows["duration_s"].tolist() == [300.0]
 
 
 def test_constants_apply_to_all_runs_of_a_sweep_and_change_its_name() -> None:
