@@ -19,10 +19,12 @@ from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.emulator.spec import EmulationSpec
 from storm_lab.model import Assignment, Slot, executors_of
 from storm_lab.model.version import V2_8_8
-from tests.control.real_world import play, spec
+from tests.control.real_world import Played, play, spec
 from tests.control.world import build, chain, fault, run_to, running, seconds_of
 
 SEEDS = range(40)
+JVM_START_S = 6.5 * 1.3 / 1.06
+"""Both JVMs of a worker alone on a node of 2 GHz: 6.5 s of CPU, and 0.3 of that, on 1.06 cores."""
 
 
 def on_two_nodes(
@@ -150,7 +152,7 @@ def test_heartbeats_bypass_zookeeper_but_statistics_are_written_to_it() -> None:
 def test_tuples_sent_to_a_worker_during_its_restart_are_lost(seed: int) -> None:
     """Real: 1,343 and 1,488 tuples lost at 200 a second, in 7.1 and 7.8 s of silence.
 
-    On a core of 2 GHz the start of both JVMs takes 8.0 s, after 3 s at most.
+    The slot launches it again after 3 s at most.
     """
     port = 6700
     faults = FaultPlan.of_rows([fault("kill-worker", 60.0, node="node02", port=port)])
@@ -159,7 +161,7 @@ def test_tuples_sent_to_a_worker_during_its_restart_are_lost(seed: int) -> None:
     played = play(replace(run, faults=faults))
     lost = sum(int(str(d.detail.get("lost_unreached", 0))) for d in played.outcome.decisions)
     ready = max(d.time_ns for d in played.outcome.decisions if d.action == "worker-ready") / 1e9 - 60.0
-    assert 8.0 <= ready <= 11.2
+    assert JVM_START_S <= ready <= JVM_START_S + 3.0
     assert lost == pytest.approx(200 * ready, rel=0.15)
 
 
@@ -172,34 +174,36 @@ def bolt_apart(run: EmulationSpec) -> EmulationSpec:
     return replace(run, placement=Assignment.of(slots.items()))
 
 
-def test_a_rebalance_loses_almost_nothing_and_is_silent_for_one_sleep_or_two() -> None:
+@pytest.mark.parametrize(("seed", "sleeps"), [(1, 2), (2, 2), (3, 1), (4, 2)])
+def test_a_rebalance_loses_almost_nothing_and_is_silent_for_one_sleep_or_two(seed: int, sleeps: int) -> None:
     """Real: 0, 1 and 0 tuples of 200 a second lost, as the old worker has the spout; silent 11.7 and 12.5 s.
 
-    By hand, but for the last tuple's way: a slot's check, one sleep of 3 s or two, 8 s for both JVMs: 11 to
-    14 s or 14 to 17 s.
+    No tuple is executed from the old worker's kill until its successor is up, after its slot's sleeps of 3 s.
     """
-    silences = [silence_of_a_rebalance(seed) for seed in range(1, 5)]
-    assert all(10.9 <= silence <= 17.1 for silence in silences)
-    assert sum(silence >= 13.9 for silence in silences) >= 2, "three of four have two sleeps"
-
-
-def silence_of_a_rebalance(seed: int) -> float:
-    base = spec(version=V2_8_8, duration_s=80.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
-    topology = base.topologies[0].topology
-    one = Assignment.of((e, Slot("node01", 6700)) for e in executors_of(topology, V2_8_8))
-    order = fault("rebalance-topology", 60.0, topology="tree", workers=2, wait_s=0.0)
-    played = play(replace(base, placement=one, faults=FaultPlan.of_rows([order])))
+    played = rebalanced(seed)
     lost = sum(
         int(str(value))
         for d in played.outcome.decisions
         for name, value in d.detail.items()
         if name.startswith("lost_")
     )
-    assigned, killed = (
-        next(d.time_ns / 1e9 for d in reversed(played.outcome.decisions) if d.action == action)
+    assigned_ns, killed_ns = (
+        next(d.time_ns for d in reversed(played.outcome.decisions) if d.action == action)
         for action in ("assign", "kill-worker")
     )
     # Lines wait while the spout is off. Those of a second are on their way if the slot is checked soon after.
-    assert lost <= (10 if killed - assigned > 1.0 else 40)
-    started = played.rows.table("executions")["start_ns"].sort_values() / 1e9
-    return float(started[started > 59].diff().dropna().max())
+    assert lost <= (10 if killed_ns - assigned_ns > ns(1.0) else 40)
+    started_ns = played.rows.table("executions")["start_ns"].sort_values()
+    last_ns, first_ns = started_ns[started_ns < killed_ns].max(), started_ns[started_ns >= killed_ns].min()
+    silence_s = (killed_ns - last_ns) / 1e9 + 3.0 * sleeps + JVM_START_S
+    # Lines have waited for the successor's spout, whose first tuple is executed within a millisecond.
+    assert (first_ns - last_ns) / 1e9 == pytest.approx(silence_s, abs=0.001)
+
+
+def rebalanced(seed: int) -> Played:
+    """Two workers instead of one, ordered at 60 s."""
+    base = spec(version=V2_8_8, duration_s=80.0, timers=timers_of(V2_8_8), rate_per_s=200.0, seed=seed)
+    topology = base.topologies[0].topology
+    one = Assignment.of((e, Slot("node01", 6700)) for e in executors_of(topology, V2_8_8))
+    order = fault("rebalance-topology", 60.0, topology="tree", workers=2, wait_s=0.0)
+    return play(replace(base, placement=one, faults=FaultPlan.of_rows([order])))
