@@ -7,13 +7,13 @@ import pytest
 from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.model import Cluster, Node, Slot, StormVersion
-from storm_lab.model.version import V0_8_2, V0_9_3, V0_9_4, V0_9_7, V2_8_8
-from tests.control.world import chain, running, seconds_of
+from storm_lab.model.version import V0_8_2, V0_9_3, V0_9_4, V0_9_7, V0_10_0, V1_0_0, V1_0_3, V2_8_8
+from tests.control.world import chain, phases_at, run_to, running, seconds_of
 from tests.emulator.scene import apart, start_chain
 from tests.emulator.scene import nodes as equal_nodes
 
 V1_2_4 = StormVersion((1, 2, 4))
-BY_REFRESH = pytest.mark.parametrize("version", [V0_9_4, V0_9_7, V1_2_4], ids=str)
+BY_REFRESH = pytest.mark.parametrize("version", [V0_9_4, V0_9_7, V0_10_0, V1_0_0, V1_0_3, V1_2_4], ids=str)
 
 
 def up_and_begun(version: StormVersion, workers: int = 2) -> list[tuple[float, float]]:
@@ -49,6 +49,15 @@ def test_a_worker_whose_peer_comes_later_begins_with_its_next_refresh(version: S
     assert 1.5 < late_up - early_up < 10
     assert early_begun == pytest.approx(early_up + 11.0, abs=0.002)
     assert late_begun == pytest.approx(late_up + 1.0, abs=0.002)
+
+
+def test_a_worker_reads_its_topologys_status_as_it_looks() -> None:
+    """It is up at 8 s, the topology is deactivated at 8.5 s, and its next refresh would be at 18 s."""
+    control, plane = running(8.5, chain(workers=1), 1, version=V0_9_7, phases={"node01": phases_at(2.0, 0.5)})
+    assert seconds_of(control, "worker-ready") == [8.0]
+    control.nimbus.set_active("chain", False, reason="test")
+    run_to(control, 17)
+    assert not plane.prepared_ns
 
 
 def test_in_2_x_a_worker_looks_every_second_until_its_peer_is_up() -> None:

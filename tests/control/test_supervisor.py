@@ -14,7 +14,7 @@ from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
-from storm_lab.model.version import V0_8_2, V0_9_7, V0_10_0, V1_0_6, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_0, V0_9_3, V0_9_7, V0_10_0, V1_0_6, V2_8_8
 from tests.control.fake_plane import FakePlane
 from tests.control.world import (
     build,
@@ -144,7 +144,7 @@ def test_from_0_9_on_a_successor_starts_a_second_later_than_in_0_8() -> None:
 
 
 def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connections() -> None:
-    for version, early in ((V0_8_2, True), (V0_9_7, False)):
+    for version, early in ((V0_8_2, True), (V0_9_0, False), (V0_9_3, False), (V0_9_7, False)):
         control, plane = running(12, chain(workers=3), version=version, phases=PHASES)
         assert len(plane.active) == 2
         assert all(plane.active.values()) is early
