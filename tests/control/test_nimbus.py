@@ -13,8 +13,8 @@ from storm_lab.emulator.control.nimbus import Status
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.errors import UserError
-from storm_lab.model import Assignment, InvalidAssignmentError, Slot
-from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
+from storm_lab.model import Assignment, InvalidAssignmentError, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V0_9_7, V0_10_0, V1_0_0, V1_0_3, V2_8_8
 from storm_lab.schedulers.contract import SchedulingResult, SchedulingView
 from storm_lab.schedulers.storm.default import DefaultScheduler
 from tests.control.world import (
@@ -32,10 +32,10 @@ from tests.control.world import (
 )
 
 
-def test_0_8_schedules_at_submission_and_2_x_at_the_next_round() -> None:
-    for version, expected in ((V0_8_2, 0.0), (V2_8_8, 10.0)):
-        control, _ = running(30, chain(), version=version)
-        assert seconds_of(control, "assign") == [expected]
+@pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V0_10_0, V1_0_0, V1_0_3, V2_8_8], ids=str)
+def test_up_to_0_10_nimbus_schedules_at_submission_and_then_at_its_next_round(version: StormVersion) -> None:
+    control, _ = running(30, chain(), version=version)
+    assert seconds_of(control, "assign") == [0.0 if version < V1_0_0 else 10.0]
 
 
 def test_a_lost_node_is_noticed_thirty_to_forty_seconds_later_and_its_executors_move() -> None:

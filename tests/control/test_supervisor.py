@@ -14,7 +14,7 @@ from storm_lab.emulator.control.times import ControlTimes, timers_of
 from storm_lab.emulator.control.worker import WorkerProcess, WorkerState
 from storm_lab.emulator.control.zookeeper import ZooKeeperPlan
 from storm_lab.model import Assignment, Cluster, Slot, StormVersion, executors_of
-from storm_lab.model.version import V0_8_2, V0_9_0, V0_9_3, V0_9_7, V0_10_0, V1_0_6, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_0, V0_9_3, V0_9_7, V0_10_0, V1_0_0, V1_0_6, V2_8_8
 from tests.control.fake_plane import FakePlane
 from tests.control.world import (
     build,
@@ -134,13 +134,16 @@ def test_states_of_a_worker_as_seen_by_its_supervisor() -> None:
     assert supervisor.state_of(process) is WorkerState.DISALLOWED
 
 
-def test_from_0_9_on_a_successor_starts_a_second_later_than_in_0_8() -> None:
+@pytest.mark.parametrize(("version", "later_s"), [(V0_9_7, 1.0), (V0_10_0, 1.0), (V1_0_0, 3.0)], ids=str)
+def test_a_successor_starts_later_than_in_0_8_by_the_wait_for_the_terminate_signal(
+    version: StormVersion, later_s: float
+) -> None:
     starts = []
-    for version in (V0_8_2, V0_9_7):
-        control, _ = build(version=version, phases=PHASES)
+    for each in (V0_8_2, version):
+        control, _ = build(version=each, phases=PHASES)
         _move_one(control)
         starts.append(seconds_of(control, "worker-ready")[-2:])
-    assert [round(b - a, 3) for a, b in zip(*starts, strict=True)] == [1.0, 1.0]
+    assert [round(b - a, 3) for a, b in zip(*starts, strict=True)] == [later_s, later_s]
 
 
 def test_spouts_of_0_8_emit_at_once_and_from_0_9_on_they_wait_for_all_connections() -> None:

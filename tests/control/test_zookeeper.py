@@ -52,6 +52,7 @@ def test_offsets_in_a_key_value_store_leave_the_disk_to_storm() -> None:
     )
     assert crowded.enqueue(10 * SECOND) - 10 * SECOND > 2 * SECOND
     assert relieved.enqueue(10 * SECOND) - 10 * SECOND < SECOND // 10
+    assert [server.other_writes_by(10 * SECOND) for server in (crowded, relieved)] == [5000.0, 0.0]
 
 
 @pytest.mark.parametrize(("daemons", "expected_s"), [(False, 1.02), (True, 0.02)])
