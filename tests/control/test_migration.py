@@ -16,8 +16,8 @@ from storm_lab.emulator.control.migration.tstorm import Smooth
 from storm_lab.emulator.control.supervisor import Supervisor
 from storm_lab.emulator.control.times import timers_of
 from storm_lab.emulator.control.worker import WorkerProcess
-from storm_lab.model import Assignment, Slot
-from storm_lab.model.version import V0_8_2
+from storm_lab.model import Assignment, Slot, StormVersion
+from storm_lab.model.version import V0_8_2, V1_0_3, V2_8_8
 from tests.control.fake_plane import FakePlane
 from tests.control.world import chain, executor_of, fault, move, phases_at, run_to, running, seconds_of
 
@@ -69,6 +69,18 @@ def test_a_smooth_hand_over_kills_old_workers_late_so_that_no_executor_is_ever_a
         assert control.plane.now().absences(executor) == []
     assert plane.running() == set(control.nimbus.present.slots)
     assert len(plane.alive) == 3
+
+
+@pytest.mark.parametrize("version", [V1_0_3, V2_8_8], ids=str)
+def test_a_slot_starts_the_new_worker_of_a_smooth_hand_over_beside_the_old_one(version: StormVersion) -> None:
+    control, _ = _running(Smooth(), version=version)
+    _rotate(control)
+    run_to(control, 150)
+    delayed = seconds_of(control, "delay-kill")
+    assert len(delayed) == 3
+    assert seconds_of(control, "start-worker")[3:] == delayed
+    assert seconds_of(control, "kill-worker") == pytest.approx([at + 20.0 for at in delayed], abs=0.001)
+    assert all(control.plane.now().absences(e) == [] for e in control.nimbus.present.slots)
 
 
 @pytest.mark.parametrize("after_s", [5.0, 13.0, 19.0])

@@ -74,6 +74,36 @@ def test_a_slot_that_loses_its_assignment_is_cleared_at_its_next_check(version: 
 
 
 @SLOTTED
+def test_a_worker_that_still_starts_is_killed_when_its_slot_is_assigned_nothing_any_more(
+    version: StormVersion,
+) -> None:
+    """It is launched by 12.1 s, and its JVM takes 5 s. Nimbus obeys within 1 s, and so does the slot."""
+    timers = replace(timers_of(version), supervisor_watch=True)
+    control, _ = running(13, chain(workers=1, executors=2), 1, version=version, timers=timers)
+    assert len(seconds_of(control, "start-worker")) == 1
+    control.nimbus.kill("chain", wait_s=0.0, reason="test")
+    run_to(control, 30)
+    (killed,) = seconds_of(control, "kill-worker")
+    assert 13 <= killed <= 15.1
+    assert seconds_of(control, "worker-ready") == []
+
+
+@SLOTTED
+def test_a_slot_that_is_told_of_a_dead_worker_starts_another_at_once_and_counts_its_checks_from_then(
+    version: StormVersion,
+) -> None:
+    """The successor is up at 65 s; checks at 80 and 83 s, and a sleep of 3 s."""
+    control = at_60_s(version, seed=1)
+    dead = control.fleet.processes[0]
+    control.fleet.crash(dead, "test", "kill -9")
+    control.supervisors[dead.slot.node].notice_dead(dead.slot)
+    run_to(control, 80.5)
+    control.fleet.crash(control.fleet.processes[-1], "test", "kill -9")
+    run_to(control, 90)
+    assert seconds_of(control, "start-worker")[-2:] == [60.0, 86.0]
+
+
+@SLOTTED
 def test_the_monitor_frequency_sets_how_often_a_slot_checks(version: StormVersion) -> None:
     assert timers_of(version, {"supervisor.monitor.frequency.secs": 1}) == replace(
         timers_of(version), slot_running_s=1.0
