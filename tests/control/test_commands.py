@@ -262,4 +262,5 @@ def test_storm_0_8_obeys_a_kill_too() -> None:
         duration_s=60.0, version=V0_8_2, faults=_plan(fault("kill-topology", 30, topology="tree", wait_s=5))
     )
     played = play(replace(run, seed=3))
+    assert played.outcome.stays
     assert all(stay.end_ns is not None for stay in played.outcome.stays)

@@ -107,3 +107,4 @@ def test_topologies_that_share_no_slot_may_be_submitted_in_any_order() -> None:
             )
         )
     assert all(entries == seen[0] for entries in seen)
+    assert [action for _, action, _, _ in seen[0]].count("worker-ready") == 9

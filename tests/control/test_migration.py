@@ -114,6 +114,7 @@ def test_old_workers_send_to_old_workers_and_new_ones_to_new_ones() -> None:
     _rotate(control)
     run_to(control, 121)
     old, new = {0, 1, 2}, {3, 4, 5}
+    assert set(plane.views) == old | new
     for worker, view in plane.views.items():
         expected = old if worker in old else new
         assert set(view.values()) == expected, f"worker {worker} talks across the hand-over"
@@ -134,6 +135,7 @@ def test_without_the_dispatcher_all_workers_send_to_the_newest_processes() -> No
     control, plane = _running(Smooth(dispatch_by_id=False))
     _rotate(control)
     run_to(control, 121)
+    assert len(plane.views) == 6
     for worker, view in plane.views.items():
         own = plane.alive[worker]
         assert {target for executor, target in view.items() if executor not in own} <= {3, 4, 5}

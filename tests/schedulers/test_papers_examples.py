@@ -393,7 +393,7 @@ def test_random_placement_depends_on_the_seed_and_on_nothing_else() -> None:
 def test_random_placement_leaves_slots_that_no_executor_has_drawn_to_the_next_topology() -> None:
     view = SchedulingView((chain("a", [1], workers=2), chain("b", [1])), cluster(1, slots=2))
     result = make_scheduler("random").schedule(view)
-    assert all(status.scheduled for status in result.status.values())
+    assert {name: status.scheduled for name, status in result.status.items()} == {"a": True, "b": True}
 
 
 def test_a_placed_executor_of_a_missing_component_is_refused_by_name() -> None:
