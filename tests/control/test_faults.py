@@ -132,6 +132,15 @@ def test_what_is_sent_to_a_failed_node_is_lost_until_peers_refresh_their_connect
     assert not any(lost & set(view.values()) for view in plane.views.values())
 
 
+def test_a_failed_node_that_is_back_refuses_what_peers_send_and_one_that_is_not_takes_it() -> None:
+    rows = [fault("kill-node", 200, node=node) for node in ("node02", "node03")]
+    control, plane = _play([*rows, fault("revive-node", 201, node="node02")], 202.0)
+    assert control.nimbus.present.nodes_used() == ("node01", "node02", "node03", "node04")
+    at = {slot.node: worker for worker, slot in enumerate(plane.slots)}
+    for worker in (at["node01"], at["node04"]):
+        assert set(plane.views[worker].values()) == {at["node01"], at["node03"], at["node04"]}
+
+
 def test_executors_of_a_failed_rack_move_to_the_other_rack() -> None:
     control, plane = _play([fault("kill-rack", 200, rack="r0")])
     assert control.nimbus.present.nodes_used() == ("node02", "node04")
