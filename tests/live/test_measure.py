@@ -381,6 +381,8 @@ def test_of_times_of_the_control_plane_the_median_counts():
         # One play is inconclusive, or shows the opposite order.
         ([(100, 5), (200, 30)], [(120, 5), (240, 30)], None),
         ([(100, 5), (240, 10)], [(120, 5), (200, 10)], None),
+        # The intervals of one play touch.
+        ([(100, 5), (200, 20)], [(120, 5), (240, 20)], None),
         # One play has no measure.
         ([(100, 5), None], [(120, 5), (240, 10)], None),
     ],

@@ -182,6 +182,10 @@ LEFT = {
 """Orders, with their reading, that stay unsettled, and why."""
 
 
+def test_the_most_seeds_are_the_largest_number_with_which_a_claim_is_tried():
+    assert MOST_SEEDS == max(MORE_SEEDS) == 30
+
+
 def test_a_published_verdict_is_settled_or_has_the_most_seeds():
     """Checks the verdict of each claim and of each of its readings."""
     loose = {

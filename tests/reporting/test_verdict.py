@@ -269,6 +269,18 @@ def test_the_number_of_seeds_is_shown_unless_it_is_the_usual_one(seeds: int, tol
     assert measured_text(judge(GAIN, measured(Measured(35.0, seeds=seeds)))) == f"35 %{told}"
 
 
+@pytest.mark.parametrize(
+    ("seeds", "shown", "reason"),
+    [
+        (0, "none", "does not occur in the runs"),
+        (3, "with 3 seeds only", "occurs with 3 of the seeds only"),
+    ],
+)
+def test_a_quantity_that_does_not_exist_in_every_run_says_with_how_many_seeds_it_does(seeds, shown, reason):
+    verdict = judge(GAIN, measured(Measured(None, seeds=seeds)))
+    assert (measured_text(verdict), verdict.reason) == (shown, reason)
+
+
 TESTABLE = [claim for claim in load_claims().claims if not claim.untestable]
 finite = st.floats(-1e6, 1e6)
 
