@@ -238,6 +238,13 @@ def test_workers_that_start_earlier_on_real_storm_are_compared_without_a_shift(t
     assert row.compared[0].predicted.value == 100.0
 
 
+@pytest.mark.parametrize(("silent", "count"), [((12.0, 15.0), 20), ((7.8, 8.0), None)])
+def test_a_percentile_needs_twenty_tuples(tmp_path, silent, count):
+    tables = RunTables(_run(tmp_path / "run", per_s=5, silent=silent), SPEC)
+    found = tables.measure(_scene(Measure.P50, to_s=8.0), Measure.P50)
+    assert (found and found.count) == count
+
+
 def test_times_of_the_control_plane_match_values_computed_by_hand(tmp_path):
     tables = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC)
     start = _scene(effect=Effect.READY, from_s=0.0)
@@ -383,6 +390,7 @@ def test_of_times_of_the_control_plane_the_median_counts():
         ([(100, 5), (240, 10)], [(120, 5), (200, 10)], None),
         # The intervals of one play touch.
         ([(100, 5), (200, 20)], [(120, 5), (240, 20)], None),
+        ([(120, 5), (240, 20)], [(100, 5), (200, 20)], None),
         # One play has no measure.
         ([(100, 5), None], [(120, 5), (240, 10)], None),
     ],
@@ -396,9 +404,11 @@ def test_real_storm_shows_an_order_only_if_every_play_shows_the_same_one(first, 
         return Row(name, "linear", "0.9", Half.PREDICTED, (both,))
 
     names = ("linear-even-12@0.9", "linear-even-6@0.9")
-    rows = [row(names[0], first, 100.0), row(names[1], second, 110.0)]
-    found = orderings_of(SITTINGS["linear"], "0.9", {each.name: each for each in rows})
-    assert next(each.agrees for each in found if (each.one, each.other) == names) is agrees
+    opposite = None if agrees is None else not agrees
+    for predicted, expected in (((100.0, 110.0), agrees), ((110.0, 100.0), opposite)):
+        rows = map(row, names, (first, second), predicted)
+        found = orderings_of(SITTINGS["linear"], "0.9", {each.name: each for each in rows})
+        assert next(each.agrees for each in found if (each.one, each.other) == names) is expected
 
 
 def test_a_factor_needs_a_measured_and_a_predicted_value():
