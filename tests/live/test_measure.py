@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -245,6 +246,14 @@ def test_a_percentile_needs_twenty_tuples(tmp_path, silent, count):
     assert (found and found.count) == count
 
 
+def test_the_interval_of_a_percentile_does_not_reach_below_zero(tmp_path):
+    """Medians of 9, 2 and 2 ms, as only one slow tuple is left of the first second: 2 -+ t * s / sqrt(3)."""
+    tables = RunTables(_run(tmp_path / "run", per_s=10, silent=(4.1, 5.0)), SPEC)
+    found = tables.measure(_scene(Measure.P50, to_s=7.0), Measure.P50)
+    assert (found.value, found.low) == (2.0, 0.0)
+    assert found.high == pytest.approx(2.0 + 4.303 * 4.041 / math.sqrt(3), abs=0.01)
+
+
 def test_times_of_the_control_plane_match_values_computed_by_hand(tmp_path):
     tables = RunTables(_run(tmp_path / "run", silent=(12.0, 15.0)), SPEC)
     start = _scene(effect=Effect.READY, from_s=0.0)
@@ -309,6 +318,8 @@ def test_the_document_has_the_keys_that_programs_read():
     assert (found["scenes"], found["predicted_scenes"], found["orderings_wrong"]) == (3, 2, 1)
     # The median of 1.1 and 1.25; scenes that calibrate do not count.
     assert found["latency_factor"] == pytest.approx(1.175)
+    third = replace(_trust().recorded[0], compared=(Compared(Measure.P50, _measured(4.0), _measured(3.0)),))
+    assert Trust((third,), ()).document()["latency_factor"] == 1.3333
     assert found["throughput_factor"] is None
     assert len(found["rows"]) == 3
     assert (found["unusable_scenes"], found["unusable_measures"], found["unusable"]) == (0, 0, [])
@@ -347,6 +358,17 @@ def test_a_measurement_that_is_too_imprecise_counts_in_neither_half(half, measur
     assert ("unusable: " in text) == (not usable)
     if measured is None:
         assert "no good seconds" in text
+
+
+def test_cpu_by_thread_is_the_mean_over_plays_in_which_a_thread_may_be_missing(tmp_path):
+    """Of 100 tuples a second, the main thread uses 3 ms and threads that receive, in two runs, 2 and 1 ms."""
+    plain, busy, played = (
+        RunTables(_run(tmp_path / name, more_cpu={"receive": np.full(20, used)}), SPEC)
+        for name, used in (("plain", 0.0), ("busy", 2.0), ("played", 1.0))
+    )
+    for emulated, threads in (([played], {"main": (30.0, 30.0), "receive": (10.0, 10.0)}), ([], {})):
+        (row,) = compare_sitting(SITTINGS["light"], "2.8", [_scene(Measure.CPU)], [plain, busy], emulated)
+        assert row.threads == {kind: pytest.approx(pair) for kind, pair in threads.items()}
 
 
 def test_the_table_of_threads_has_a_row_for_each_scene_with_cpu_by_thread():

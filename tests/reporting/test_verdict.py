@@ -89,6 +89,17 @@ def test_a_number_is_judged_by_band_and_direction(claim, value, outcome):
     assert judge(claim, measured(value)).outcome is outcome
 
 
+def test_the_reason_names_the_side_of_no_effect_if_the_band_has_one():
+    reasons = [
+        judge(claim, measured(Measured(value))).reason for claim, value in ((GAIN, 3), (GAIN, -3), (LEVEL, 3))
+    ]
+    assert reasons == [
+        "3 is outside the band, 30 to 40 %, but on the right side of 0 %",
+        "-3 is outside the band, 30 to 40 %, and not on the right side of 0 %",
+        "3 is outside the band, 30 to 40 %",
+    ]
+
+
 def test_an_interval_across_an_edge_of_the_band_leaves_the_verdict_unsettled_from_either_side():
     inside, outside = Measured(35, 20, 50, seeds=5), Measured(45, 39, 51, seeds=5)
     for value in (inside, outside):
