@@ -57,6 +57,7 @@ def _run(
     starved=(),
     used_cores: tuple[float, ...] = (0.3,),
     busy_cores: float = 2.0,
+    throttled: float = 0.0,
     quota_cores: float | None = None,
     more_cpu=None,
     workers: int = 1,
@@ -106,7 +107,7 @@ def _run(
         "end_s": [second + 1.0 for second in range(20)],
         "busy_cores": [busy_cores] * 20,
         "hosts": {
-            f"n{number}": {"used_cores": [used] * 20, "throttled": [0.0] * 20, "waiting": waiting}
+            f"n{number}": {"used_cores": [used] * 20, "throttled": [throttled] * 20, "waiting": waiting}
             for number, used in enumerate(used_cores, 1)
         },
     }
@@ -196,6 +197,9 @@ def test_windows_in_which_hosts_starved_are_left_out(tmp_path):
         # Without quotas, each host is due both cores.
         ({"used_cores": (0.9, 0.9)}, False),
         ({"used_cores": (1.8, 0.1)}, True),
+        # A host that its quota throttles in a quarter of the periods has had its due.
+        ({"used_cores": (0.4, 0.4, 0.4), "throttled": 0.25}, True),
+        ({"used_cores": (0.4, 0.4, 0.4), "throttled": 0.24}, False),
         # Threads that wake up together wait for each other even on an idle machine.
         ({"used_cores": (0.6, 0.6), "busy_cores": 1.2}, True),
     ],

@@ -107,9 +107,17 @@ def test_an_interval_across_an_edge_of_the_band_leaves_the_verdict_unsettled_fro
         assert (verdict.unsettled, "unsettled by 5 seeds" in verdict.reason) == (5, True)
     assert judge(GAIN, measured(Measured(35, 34, 36, seeds=5))).unsettled == 0
     assert judge(GAIN, measured(Measured(60, 55, 65, seeds=5))).unsettled == 0
+    # An end that differs from the edge by the rounding of floats reaches across nothing.
+    assert judge(GAIN, measured(Measured(35, 30 - 1e-11, 40 + 1e-11, seeds=5))).unsettled == 0
 
 
 ORDER = claim_of(order=("a < b < c",))
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_an_order_names_the_value_that_is_missing(name: str):
+    values = [Measured(None if label == name else ord(label), label=label) for label in "abc"]
+    assert judge(ORDER, measured(*values)).reason == f"{name} does not occur in the runs"
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,12 @@ def test_parameters_that_are_not_given_have_their_defaults() -> None:
     assert dict(parameters) == {p.name: p.default for p in DECLARED} | {"workers": 4}
 
 
+def test_seeds_are_counted_once_and_the_first_is_the_one_given_first() -> None:
+    parameters = check_parameters(DECLARED, {"seeds": (3, 1, 3)}, "test")
+    assert parameters.seeds == (3, 1)
+    assert parameters.with_first_seed().seeds == (3,)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
