@@ -71,6 +71,8 @@ def test_a_killed_topology_stops_emitting_waits_and_frees_its_slots() -> None:
 def test_the_wait_of_a_kill_is_the_message_timeout_unless_given() -> None:
     control = _commanded(100, fault("kill-topology", 50, topology="chain"))
     assert seconds_of(control, "remove") == [80.0]
+    (kill,) = control.log.of("kill")
+    assert kill.detail["wait_s"] == 30.0
     assert control.nimbus.topologies == {}
 
 

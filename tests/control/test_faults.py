@@ -147,6 +147,14 @@ def test_executors_of_a_failed_rack_move_to_the_other_rack() -> None:
     assert plane.running() == set(control.nimbus.present.slots)
 
 
+def test_a_node_that_is_up_keeps_its_worker_when_its_rack_is_revived() -> None:
+    rows = [fault("kill-node", 200, node="node01"), fault("revive-rack", 201, rack="r0")]
+    control, plane = _play(rows, 260.0)
+    started = [entry.subject for entry in control.log.of("start-worker")]
+    assert (started.count("node01:6700"), started.count("node03:6700")) == (2, 1)
+    assert len(plane.alive) == 4
+
+
 def test_an_executor_that_dies_takes_its_worker_with_it() -> None:
     control, plane = _play([fault("kill-executor", 200, topology="chain", task=3)], 201.0)
     (crash,) = control.log.of("worker-crash")
