@@ -39,6 +39,9 @@ def _play(rows: list[dict[str, object]], seconds: float = 600.0) -> tuple[Contro
 
 BAD = [
     ([fault("kill-node", 10, node="node99")], r"faults\[0\]\.node = 'node99'.*no such node"),
+    ([fault("slow-node", 10, node="node99", factor=0.5)], r"faults\[0\]\.node = 'node99'.*no such node"),
+    ([fault("kill-worker", 10, node="node99", port=6700)], r"faults\[0\]\.node = 'node99'.*no such node"),
+    ([fault("cut-link", 10, node_a="node01", node_b="node99")], r"faults\[0\]\.node_b = 'node99'"),
     ([fault("kill-node", 600, node="node01")], r"faults\[0\]\.at_s = 600.*outside the run"),
     ([fault("kill-node", -1, node="node01")], r"faults\[0\]\.at_s = -1"),
     ([fault("kill-node", "soon", node="node01")], r"faults\[0\]\.at_s = 'soon'"),
@@ -98,6 +101,13 @@ def test_an_invalid_plan_is_refused_with_the_name_of_the_entry(
 ) -> None:
     with pytest.raises(UserError, match=message):
         FaultPlan.of_rows(rows).check(_world())
+
+
+def test_each_of_several_submissions_must_find_nimbus_up() -> None:
+    world = replace(_world(), submit_s={"first": 30.0, "second": 50.0})
+    down = [fault("kill-nimbus", 20), fault("revive-nimbus", 40)]
+    with pytest.raises(UserError, match="Nimbus is down when topology 'first' is submitted"):
+        FaultPlan.of_rows(down).check(world)
 
 
 def test_a_node_that_fails_and_comes_back_is_used_again() -> None:
