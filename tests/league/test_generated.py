@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from storm_lab.league.generated import FAMILIES, MACHINES, generated_site
@@ -31,6 +33,16 @@ def test_every_family_has_its_shape(family: str) -> None:
         "random": len(topology.spouts) == 1,
     }
     assert shape[family]
+
+
+@pytest.mark.parametrize(
+    ("family", "fewest", "most"),
+    [("chain", 3, 6), ("diamond", 4, 6), ("star", 5, 8), ("tree", 7, 9), ("random", 5, 8)],
+)
+def test_every_family_has_topologies_of_several_sizes(family: str, fewest: int, most: int) -> None:
+    drawn = [FAMILIES[family](random.Random(seed)) for seed in range(100)]
+    sizes = {len({name for edge in edges for name in edge}) for edges in drawn}
+    assert sizes == set(range(fewest, most + 1))
 
 
 def test_machines_have_equal_cores_unequal_speeds_or_several_racks() -> None:
