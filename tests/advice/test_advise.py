@@ -4,13 +4,15 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
+import pandas as pd
 import pytest
 
 from storm_lab.advice.advise import advise_site
 from storm_lab.advice.bracket import fewest, highest, run_together
-from storm_lab.advice.measure import Measurer, Setting
+from storm_lab.advice.measure import Measurer, Setting, _busiest
 from storm_lab.cli import main
 from storm_lab.emulator.source import SourceKind, SourcePlan
 from storm_lab.errors import UserError
@@ -253,3 +255,20 @@ def test_bad_input_is_one_line(
     assert ended.value.code == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert said in line
+
+
+@pytest.mark.parametrize(
+    ("utilisation", "busiest"), [(0.6, (0.95, "an executor of work")), (0.93, (0.93, "the cores of n1"))]
+)
+def test_an_executor_that_waits_in_execute_is_busy_only_if_no_cores_are_full(
+    utilisation: float, busiest: tuple[float, str]
+) -> None:
+    at = {"run": ["r"], "t_s": [60.0]}
+    thread = {"component": ["work"], "task": [2], "thread": ["main"], "worker": [0], "node": ["n1"]}
+    tables: Any = SimpleNamespace(
+        runs=pd.DataFrame({"run": ["r"], "warm_up_s": [60.0]}),
+        node_cpu_60s=pd.DataFrame({**at, "node": ["n1"], "utilisation": [utilisation]}),
+        steady_thread_cpu=pd.DataFrame({**thread, "cores_used": [0.3]}),
+        capacity_60s=pd.DataFrame({**at, "component": ["work"], "task": [2], "capacity": [0.95]}),
+    )
+    assert _busiest(tables, False) == busiest
