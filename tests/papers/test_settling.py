@@ -174,10 +174,6 @@ LEFT = {
     ("mfstorm-isolation-worst", ""): "impossible as printed, whatever the seeds say",
     ("tstorm-fig6-gamma-order", "two cores a blade, code twice as dear beside another process"): "a chosen "
     "reading, and it holds in another",
-    (
-        "twitter-spike-size",
-        "machines filled as by Storm 0.9.3",
-    ): "its runs are the longest of all, and thirty seeds do not settle it in the experiment's own setting",
 }
 """Orders, with their reading, that stay unsettled, and why."""
 

@@ -16,7 +16,7 @@ import pandas as pd
 from storm_lab.emulator.control.control_plane import Service
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec
+from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters, seed_parameter
 from storm_lab.experiments.readings import Samples, Tables, details, mean_over, measurement, of_run, quotients
@@ -220,4 +220,5 @@ EXPERIMENT = Experiment(
     metrics=("latency_60s", "throughput_60s", "component_throughput_60s", "failures_60s", "control"),
     runs=runs,
     measure=measure,
+    settling=(Settling(("twitter-msp-autotune",), seeds=10),),
 )
