@@ -285,9 +285,10 @@ def test_a_woken_supervisor_reads_all_that_nimbus_writes_in_one_round() -> None:
     If the supervisor took up the first assignment alone, the process sync would wait for its worker before
     it starts the other one.
     """
-    timers = replace(timers_of(V0_9_7), supervisor_watch=True)
+    version = StormVersion.parse("0.9.2")
+    timers = replace(timers_of(version), supervisor_watch=True)
     phases = {f"node0{i}": phases_at(9.0, 2.5) for i in (1, 2)}
-    control, _ = build(2, version=V0_9_7, timers=timers, phases=phases)
+    control, _ = build(2, version=version, timers=timers, phases=phases)
     for topology_id in ("one", "other"):
         control.nimbus.submit(chain(workers=2, topology_id=topology_id))
     run_to(control, 150)
@@ -297,6 +298,28 @@ def test_a_woken_supervisor_reads_all_that_nimbus_writes_in_one_round() -> None:
     started = [entry.time_ns for entry in control.log.of("start-worker") if entry.time_ns > ns(150)]
     assert len(moved) == len(started) == 2
     assert moved[0] == moved[1] < started[0] == started[1] < moved[0] + ns(0.05)
+
+
+@pytest.mark.parametrize(
+    ("version", "after_s"), [("0.9.2", 0.0), ("0.9.3", 7.0), ("0.9.7", 7.0), ("0.10.0", 0.0)]
+)
+def test_from_0_9_3_to_0_9_7_supervisors_hear_of_new_topologies_but_poll_for_changes(
+    version: str, after_s: float
+) -> None:
+    """Polls are at 7, 17, 27 s, the topology comes at 0 s and the change at 20 s.
+
+    Real 0.9.7 starts workers 0.4 to 9.0 s after a rebalance, and 0.1 s after a submission.
+    """
+    which = StormVersion.parse(version)
+    timers = replace(timers_of(which), supervisor_watch=True)
+    phases = {f"node0{i}": phases_at(7.0, 2.5) for i in (1, 2)}
+    control, _ = running(19, chain(workers=2), 2, version=which, timers=timers, phases=phases)
+    assert seconds_of(control, "take-assignment") == pytest.approx([1.0, 1.0], abs=0.05)
+    control.clock.run_until(ns(20))
+    move_a_bolt(control)
+    run_to(control, 40)
+    taken = [at for at in seconds_of(control, "take-assignment") if at > 19]
+    assert min(taken) == pytest.approx(20.0 + after_s, abs=0.05)
 
 
 @pytest.mark.parametrize("version", [V0_8_2, V0_9_7, V1_0_6, V2_8_8])

@@ -53,6 +53,8 @@ class Supervisor:
         # Whether the assignment has changed since the supervisor read the one that it is working on.
         self._outdated = False
         self._sync_waits = False
+        # Topologies with an assignment, as of ZooKeeper's last report.
+        self._listed: set[str] = set()
         timers = control.timers
         self._beat_period_ns = ns(timers.worker_heartbeat_s)
         self._start_timeout_ns = ns(timers.worker_start_timeout_s)
@@ -72,11 +74,18 @@ class Supervisor:
         # The daemons were up before the run began, so Nimbus knows the node from the start.
         control.zookeeper.silent_since[node.id] = None
         if timers.supervisor_watch:
-            # Reading takes long enough for all that Nimbus writes in one round.
-            read_ns = ns(control.times.assignment_read_s)
-            control.zookeeper.watch(Record.ASSIGNMENT, lambda _: self._on_change(read_ns))
+            control.zookeeper.watch(Record.ASSIGNMENT, self._on_watch)
         if timers.pushes_assignments:
             control.zookeeper.watch(Record.ASSIGNMENT, self._on_push)
+
+    def _on_watch(self, topology_id: str) -> None:
+        """Handle ZooKeeper's report that an assignment has come, gone or changed."""
+        control = self._control
+        came_or_went = (topology_id in control.zookeeper.assignments) != (topology_id in self._listed)
+        self._listed ^= {topology_id} if came_or_went else set()
+        if came_or_went or control.timers.watches_changes:
+            # Reading takes long enough for all that Nimbus writes in one round.
+            self._on_change(ns(control.times.assignment_read_s))
 
     def _on_push(self, topology_id: str) -> None:
         """Handle Nimbus's call (2.x) to the supervisors of an assignment's nodes, or of a killed topology."""

@@ -108,6 +108,10 @@ class Timers:
     Args:
         supervisor_watch: a change of the assignment is reported to supervisors, which act at once, as in
             Storm's code. The papers describe supervisors that poll, and by default they do so here.
+        watches_changes: that report comes for every change. From 0.9.3 to 0.9.7 it comes only for topologies
+            that come or go: supervisors register for versions of assignments, but the function that
+            dispatches ZooKeeper's events (``cluster$mk_storm_cluster_state$fn``) does not know of these. On
+            real 0.9.7 workers started 0.4, 1.4, 9.0 and 9.0 s after Nimbus had written a rebalance.
         heartbeat_by_sender: a heartbeat's age counts from its sending, not from when Nimbus saw it change.
         supervisor_timeout_s: timeout of a supervisor's ZooKeeper session, with which its entry disappears. No
             version reads ``nimbus.supervisor.timeout.secs`` (0.9.2, 0.9.7, 1.2.4, 2.8.3; on real 0.9.2 the
@@ -151,6 +155,7 @@ class Timers:
     rebalance_wait_s: float | None = None
     timer_sleep_s: float | None = None
     supervisor_watch: bool = False
+    watches_changes: bool = True
     schedules_at_submit: bool = True
     executors_begin: ExecutorsBegin = ExecutorsBegin.CONNECTED
     heartbeat_by_sender: bool = False
@@ -226,11 +231,13 @@ def _defaults(version: StormVersion) -> Timers:
         return Timers(
             worker_shutdown_s=1.0,
             timer_sleep_s=1.0 if version >= V0_10_0 else None,
+            watches_changes=version >= V0_10_0,
             executors_begin=ExecutorsBegin.CONNECTED_AT_REFRESH,
         )
     if version >= V0_9_0:
         return Timers(
             worker_shutdown_s=1.0 if version >= V0_9_3 else 0.0,
+            watches_changes=version < V0_9_3,
             executors_begin=ExecutorsBegin.SPOUTS_CONNECTED,
         )
     return Timers(executors_begin=ExecutorsBegin.AT_START)
