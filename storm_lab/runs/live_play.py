@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Collection, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -155,36 +155,38 @@ def executions_measured(scenes: Iterable[Scene], spec: EmulationSpec) -> frozens
     return frozenset(found)
 
 
-def roots_measured(scenes: Iterable[Scene]) -> frozenset[str]:
-    """Return the topologies of the root tuples that the measures of some scenes need."""
-    latencies = {Measure.P50, Measure.P95}
-    return frozenset(
-        name
-        for scene in scenes
-        if latencies & set(scene.measures) or scene.effect is Effect.READY
-        for name in scene.topologies
-    )
+def roots_measured(scenes: Iterable[Scene]) -> dict[str, float]:
+    """Return the topologies whose root tuples the measures of some scenes need, and until when, in s."""
+    found: dict[str, float] = {}
+    for scene in scenes:
+        if {Measure.P50, Measure.P95} & set(scene.measures) or scene.effect is Effect.READY:
+            for name in scene.topologies:
+                found[name] = max(found.get(name, 0.0), scene.to_s)
+    return found
 
 
-def thin(run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Collection[str]) -> Manifest:
+def thin(
+    run: Run, folder: Path, executed: Collection[tuple[str, str]], rooted: Mapping[str, float]
+) -> Manifest:
     """Write a thinned copy of a run, with its identity and a note of what is left out.
 
-    Executions of the (topology, component) in ``executed`` and root tuples of ``rooted`` topologies are kept.
+    Executions of the (topology, component) in ``executed`` are kept, and root tuples of the topologies in
+    ``rooted`` that are emitted before the time given there, in s.
     """
-    thinned = {
-        "executions": ("start_ns", ("topology", "component"), executed),
-        "roots": ("emit_ns", ("topology",), {(topology,) for topology in rooted}),
-    }
     with RunWriter(folder, run.manifest.identity) as log:
         for name in TABLES:
             if name in _LEFT_OUT:
                 continue
             table = run.table(name).drop_columns(["run"])
-            if name in thinned:
-                time, groups, wanted = thinned[name]
+            if name == "executions":
+                groups = ("topology", "component")
                 rows = zip(*(table[column].to_pylist() for column in groups), strict=True)
-                table = table.filter(pa.array([row in wanted for row in rows], pa.bool_()))
-                table = _spread(table, time, groups)
+                table = table.filter(pa.array([row in executed for row in rows], pa.bool_()))
+                table = _spread(table, "start_ns", groups)
+            elif name == "roots":
+                ends = [rooted.get(each, 0.0) * NS_PER_S for each in table["topology"].to_pylist()]
+                table = table.filter(pa.array(table["emit_ns"].to_numpy() < np.array(ends)))
+                table = _spread(table, "emit_ns", ("topology",))
             if table.num_rows:
                 log.append(name, {column: _values(table[column]) for column in table.column_names})
         return log.finish(

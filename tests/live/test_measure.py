@@ -289,15 +289,20 @@ def test_a_thinned_run_is_valid_and_yields_the_same_measures(tmp_path):
     # Executions that no scene measures are left out; a silence is measured at the sinks.
     assert executions_measured([_scene(Measure.P50)], SPEC) == frozenset()
     assert executions_measured([_scene(effect=Effect.RESUME)], SPEC) == {("chain", "bolt2")}
-    thin(run, tmp_path / "thinner", (), ())
+    thin(run, tmp_path / "thinner", (), {})
     less = RunTables(open_run(tmp_path / "thinner"), SPEC)
     assert less.measure(spread, Measure.SPREAD) is None
     assert less.measure(_scene(), Measure.P50) is None
     assert less.measure(_scene(), Measure.THROUGHPUT) == one.measure(_scene(), Measure.THROUGHPUT)
-    # Root tuples are kept where latencies or starts are measured.
-    assert roots_measured([_scene(Measure.THROUGHPUT)]) == frozenset()
-    assert roots_measured([_scene(Measure.CONTROL, effect=Effect.READY)]) == {"chain"}
-    assert roots_measured([_scene(Measure.CONTROL, effect=Effect.RESUME)]) == frozenset()
+    # Root tuples are kept where latencies or starts are measured, until the end of the last such scene.
+    assert roots_measured([_scene(Measure.THROUGHPUT)]) == {}
+    assert roots_measured([_scene(Measure.CONTROL, effect=Effect.RESUME)]) == {}
+    start = _scene(Measure.CONTROL, effect=Effect.READY, from_s=0.0, to_s=5.0)
+    assert roots_measured([start]) == {"chain": 5.0}
+    thin(run, tmp_path / "starts", (), roots_measured([start]))
+    kept = RunTables(open_run(tmp_path / "starts"), SPEC)
+    assert kept.measure(start, Measure.CONTROL) == one.measure(start, Measure.CONTROL)
+    assert kept.run.table("roots").num_rows < one.run.table("roots").num_rows
 
 
 def _trust() -> Trust:
