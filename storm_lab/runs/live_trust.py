@@ -194,12 +194,17 @@ def compare(
     return Trust(tuple(row for number in range(len(tasks)) for row in found[number]), tuple(orderings))
 
 
+def seeds_for(scenes: Iterable[Scene], seeds: Sequence[int]) -> list[int]:
+    """Seeds of a sitting with these scenes: those given and, if all scenes are single times, further ones."""
+    times_only = all(set(scene.measures) == {Measure.CONTROL} for scene in scenes)
+    return [seed + number * max(seeds) for number in range(TIMES if times_only else 1) for seed in seeds]
+
+
 def _rows_of(seeds: Sequence[int], repeats: Repeats, advance: Advance) -> list[Row]:
     """Emulate a sitting with all of its seeds and compare its scenes with the recorded ones."""
     members, cost = repeats
     first = members[0]
-    if all(set(scene.measures) == {Measure.CONTROL} for scene in first.scenes):
-        seeds = [seed + number * len(seeds) for number in range(TIMES) for seed in seeds]
+    seeds = seeds_for(first.scenes, seeds)
     with ExitStack() as plays:
         played = []
         for done, seed in enumerate(seeds):

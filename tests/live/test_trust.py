@@ -17,9 +17,17 @@ from storm_lab.calibration.measurements import compiler_seconds
 from storm_lab.errors import UserError
 from storm_lab.live.releases import find_release
 from storm_lab.live.suite.measure import RunTables
+from storm_lab.live.suite.sittings import SITTINGS
 from storm_lab.runs.live_constants import FILE_NAME, read_constants
 from storm_lab.runs.live_play import EXPERIMENT, plays, record_plays, records_folder
-from storm_lab.runs.live_trust import compare, costs_of, emulated, recorded_runs, with_measured_jvm_start
+from storm_lab.runs.live_trust import (
+    compare,
+    costs_of,
+    emulated,
+    recorded_runs,
+    seeds_for,
+    with_measured_jvm_start,
+)
 from storm_lab.tuplelog import Run, RunIdentity, RunWriter, open_run
 
 RECORDS = records_folder()
@@ -46,6 +54,14 @@ def test_recorded_runs_are_complete_and_match_their_sittings():
         # A machine at its limit may take samples late, but never too many.
         seconds = each.run.manifest.duration_ns / 1e9
         assert seconds / 4 <= len(conditions["windows"]["end_s"]) <= seconds + 2
+
+
+def test_sittings_of_single_times_are_played_with_three_times_as_many_seeds():
+    version = find_release("2.8").storm
+    times, rates = (SITTINGS[name].scenes(version) for name in ("control", "flood"))
+    assert seeds_for(times, (1, 2, 3)) == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    assert seeds_for(times, (1, 3)) == [1, 3, 4, 6, 7, 9]
+    assert seeds_for(rates, (1, 2, 3)) == [1, 2, 3]
 
 
 def test_recorded_runs_are_small():
