@@ -20,9 +20,8 @@ from storm_lab.model.settings import (
     SettingValue,
     number_of,
 )
-from storm_lab.model.version import V0_9_0, V0_9_3, V0_10_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_9_2, V0_9_3, V0_9_4, V0_9_6, V0_10_0, V2_0_0
 
-V0_9_2, V0_9_4, V0_9_6 = (StormVersion((0, 9, patch)) for patch in (2, 4, 6))
 NS_PER_MS = 1_000_000
 ZEROMQ_MS = 100
 """ZeroMQ's default ZMQ_RECONNECT_IVL. A process adds its own part of it, by its process id."""

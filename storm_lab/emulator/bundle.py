@@ -67,7 +67,7 @@ class Bundle:
             (k.channel, ("latency", "undisturbed")),
             (k.server, ("latency",)),
             (k.topology, ("flush",)),
-            (k.source, ("pause", "sleep", "fetch", "client_fetch", "answer")),
+            (k.source, ("pause", "sleep", "fetch", "client_fetch", "answer", "patience")),
         )
         for table, names in (
             (k.cost, _PER_TUPLE),

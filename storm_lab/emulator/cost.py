@@ -155,7 +155,7 @@ class CostModel:
     consumer_wake_us: float = constant(
         13.2,
         allowed=(0, 120),
-        source="CPU of a thread whose wait ends: by a wake-up, after 10 ms (up to 0.10: two threads per "
+        source="CPU of a thread whose wait ends: by a wake-up, at its time-out (up to 0.10: two threads per "
         "bolt, one per spout, three per worker), or between turns of an idle spout; live Storm 0.9.2: 5.6 "
         "ms/s of an idle worker, less its heartbeat, in 630 waits, on a core 2.6 times as fast. On idle "
         "virtual cores each takes 16 to 20 us, three times as much",

@@ -59,6 +59,9 @@ class SourcePlan:
         arrival_period_ns: TRACE: longer than the last arrival time.
         calls: CLOSED_LOOP: concurrent callers.
         answer_ns: CLOSED_LOOP: time from a root's completion to the same caller's next call.
+        patience_ns: CLOSED_LOOP: time from a call's emission until its caller gives up and calls again, if
+            its spout has died, which Storm's DRPC server does not notice (`backtype.storm.daemon.drpc` of
+            0.9.7). 0: the caller notices it and calls at once.
         sleep_ns: sleep inside nextTuple before the emit.
         fetch_ns: wait for the queue's server, in each nextTuple that finds no line of the last fetch left.
         fetch_lines: lines that a fetch brings, when its turn comes, however long ago they arrived.
@@ -80,6 +83,7 @@ class SourcePlan:
     arrival_period_ns: int = 0
     calls: int = 0
     answer_ns: int = 0
+    patience_ns: int = 0
     sleep_ns: int = 0
     fetch_ns: int = 0
     fetch_lines: int = 1
@@ -114,15 +118,16 @@ def check_source(spout: str, plan: SourcePlan) -> None:
     check_number(owner, "rate_per_s", plan.rate_per_s, high=1e8, unit="lines per second")
     if 0 < plan.rate_per_s < 0.001:
         refuse("rate_per_s", plan.rate_per_s, "give 0, or at least 0.001 lines per second")
-    for field in ("sleep_ns", "fetch_ns", "answer_ns", "checkpoint_ns", "arrival_period_ns"):
+    for field in ("sleep_ns", "fetch_ns", "answer_ns", "patience_ns", "checkpoint_ns", "arrival_period_ns"):
         check_whole(owner, field, getattr(plan, field), low=0, high=LONGEST_NS)
     check_whole(owner, "fetch_lines", plan.fetch_lines, low=1, high=MOST_FETCHED)
     if plan.fetch_thread and plan.fetch_ns == 0:
         refuse("fetch_thread", True, "a fetch that takes no time needs no thread: give fetch_ns")
     if plan.kind is SourceKind.CLOSED_LOOP and not plan.anchored:
         refuse("anchored", False, "a closed loop waits for acks: emit with message ids")
-    if plan.first_result and plan.kind is not SourceKind.CLOSED_LOOP:
-        refuse("first_result", True, "only callers wait for a result: use it with CLOSED_LOOP")
+    for field, use in (("first_result", "wait for a result"), ("patience_ns", "give up")):
+        if getattr(plan, field) and plan.kind is not SourceKind.CLOSED_LOOP:
+            refuse(field, getattr(plan, field), f"only callers {use}: use it with CLOSED_LOOP")
     if plan.kind is SourceKind.CLOSED_LOOP:
         check_whole(owner, "calls", plan.calls, low=1, high=MOST_CALLERS)
     if plan.kind is SourceKind.TRACE:

@@ -9,10 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from storm_lab.model import StormVersion
-from storm_lab.model.version import V0_9_0
-
-V0_9_2 = StormVersion((0, 9, 2))
-V0_9_4 = StormVersion((0, 9, 4))
+from storm_lab.model.version import V0_9_0, V0_9_2, V0_9_4
 
 
 class Unreached(IntEnum):

@@ -147,6 +147,7 @@ _UNPLAYED = (
     ("fetch_lines", 1, "fetches several lines at a time", _WAITS),
     ("fetch_thread", False, "fetches in a thread of its client", _WAITS),
     ("first_result", False, "has callers that take the first result", "calls are then answered by the ack"),
+    ("patience_ns", 0, "has callers that wait when a spout has died", "they then call again at once"),
 )
 """Fields of a source with the value that can be played, what another one means, and what follows from it."""
 

@@ -36,8 +36,10 @@ class StormVersion:
 
 V0_8_2 = StormVersion((0, 8, 2))
 V0_9_0 = StormVersion((0, 9, 0))
+V0_9_2 = StormVersion((0, 9, 2))
 V0_9_3 = StormVersion((0, 9, 3))
 V0_9_4 = StormVersion((0, 9, 4))
+V0_9_6 = StormVersion((0, 9, 6))
 V0_9_7 = StormVersion((0, 9, 7))
 V0_10_0 = StormVersion((0, 10, 0))
 V1_0_0 = StormVersion((1, 0, 0))

@@ -7,12 +7,11 @@ import pytest
 from storm_lab.emulator.control.clock import SECOND, ns
 from storm_lab.emulator.control.control_plane import ControlPlane
 from storm_lab.model import StormVersion
-from storm_lab.model.version import V2_8_8
+from storm_lab.model.version import V0_9_2, V2_8_8
 from tests.control.fake_plane import FakePlane
 from tests.control.world import build, chain, phases_at, run_to, seconds_of
 
 PHASES = {f"node{i:02}": phases_at(2.0, 0.5) for i in (1, 2, 3)}
-V0_9_2 = StormVersion((0, 9, 2))
 VICTIM = 0
 
 

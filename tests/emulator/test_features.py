@@ -11,8 +11,8 @@ from storm_lab.emulator.cost import CostModel
 from storm_lab.emulator.plane import EmulationStoppedError
 from storm_lab.emulator.source import SourceKind, SourcePlan, TopologyPlan
 from storm_lab.emulator.state import kinds
-from storm_lab.model import Cluster, Grouping, Node, Slot, StormVersion, Topology, executors_of
-from storm_lab.model.version import V0_8_2, V0_9_7
+from storm_lab.model import Cluster, Grouping, Node, Slot, Topology, executors_of
+from storm_lab.model.version import V0_8_2, V0_9_2, V0_9_7
 from tests.emulator.scene import (
     MS,
     PLAIN,
@@ -33,8 +33,6 @@ from tests.emulator.scene import (
     start_chain,
     take_overheads_away,
 )
-
-V0_9_2 = StormVersion((0, 9, 2))
 
 
 def test_a_tick_tuple_comes_every_period_and_runs_its_record() -> None:

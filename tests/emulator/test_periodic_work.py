@@ -7,10 +7,9 @@ from dataclasses import replace
 import pytest
 
 from storm_lab.model import Slot, StormVersion
-from storm_lab.model.version import V0_8_2, V0_9_7, V1_0_6, V2_8_8
+from storm_lab.model.version import V0_8_2, V0_9_2, V0_9_6, V0_9_7, V0_10_0, V1_0_6, V2_8_8
 from tests.emulator.scene import MS, PLAIN, SECOND, US, apart, nodes, rate, start_chain
 
-V0_9_2 = StormVersion((0, 9, 2))
 COST = replace(PLAIN, idle_jvm_share=0.003, consumer_wake_us=5.0, flush_us=10.0)
 
 
@@ -33,12 +32,23 @@ def idle_ns(version: StormVersion, second: float, spread: bool) -> float:
     return float(scene.plane.sample().node_cpu_ns[node])
 
 
-@pytest.mark.parametrize(("version", "waits"), [(V0_8_2, 8), (V0_9_2, 8), (V1_0_6, 0), (V2_8_8, 0)])
-def test_consumers_up_to_0_9_wait_ten_milliseconds_at_most_and_an_idle_spout_one(
-    version: StormVersion, waits: int
+@pytest.mark.parametrize(
+    ("version", "per_s"),
+    [
+        (V0_8_2, 100),
+        (V0_9_2, 100),
+        (StormVersion((0, 9, 5)), 100),
+        (V0_9_6, 1),
+        (V0_10_0, 1),
+        (V1_0_6, 0),
+        (V2_8_8, 0),
+    ],
+)
+def test_consumers_wait_ten_milliseconds_or_a_second_at_most_and_an_idle_spout_one(
+    version: StormVersion, per_s: int
 ) -> None:
     # Three threads of the worker, send and main thread of two bolts, send thread of the spout.
-    timers = waits * 100 * 5 * US
+    timers = 8 * per_s * 5 * US
     turns = 1000 * 5 * US
     # Housekeeping rounds do not divide a second evenly.
     assert idle_ns(version, 5, spread=False) == pytest.approx(0.003 * SECOND + timers + turns, rel=0.005)

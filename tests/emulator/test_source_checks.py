@@ -32,6 +32,8 @@ TRACE = SourcePlan(SourceKind.TRACE, arrivals_ns=np.array([0, 5]), arrival_perio
         (replace(RATE, fetch_ns=0.5), "fetch_ns = 0.5"),
         (replace(RATE, fetch_ns=-5), "fetch_ns = -5"),
         (replace(RATE, first_result=True), "first_result cannot be True"),
+        (replace(RATE, patience_ns=10), "patience_ns cannot be 10.*only callers give up"),
+        (replace(LOOP, patience_ns=-1), "patience_ns = -1"),
         (replace(RATE, fetch_lines=0), "fetch_lines = 0"),
         (replace(RATE, fetch_thread=True), "fetch_thread cannot be True"),
         (replace(RATE, checkpoint_ns=10), "checkpoint_ns cannot be 10.*a log replays"),

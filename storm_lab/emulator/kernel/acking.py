@@ -109,10 +109,12 @@ def close_root(k: State, root: int, outcome: int) -> None:
     else:
         rows.task(k, r.task).failed += 1
     source = rows.source(k, e.source)
+    # Nobody tells a caller that the spout with its call has died.
+    time = s.now if outcome != kinds.LOST else max(s.now, r.emitted + source.patience)
     if outcome != kinds.ACKED and source.replay != 0:
-        source_queue.return_line(k, e.source, r.line, r.attempt + 1, s.now)
+        source_queue.return_line(k, e.source, r.line, r.attempt + 1, time)
     elif source.kind == kinds.S_CLOSED:
-        source_queue.return_line(k, e.source, -1, 0, s.now + source.answer)
+        source_queue.return_line(k, e.source, -1, 0, time + source.answer)
     r.executor = -1
     if r.references == 0:
         queues.release_root(k, root)

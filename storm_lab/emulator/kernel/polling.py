@@ -1,9 +1,10 @@
 """Idle threads: how their waits for queues end, and those that poll, which nothing wakes.
 
-Up to 0.10 a consumer's wait for its queue times out every 10 ms and starts again: that of send and transfer
-threads, bolts' main threads, and both threads of a worker's system executor. A time-out is no event. When a
-worker's housekeeping period ends, it charges the threads that wait then as if they had waited throughout;
-when a wait ends, the difference is charged or refunded. A thread that a flood keeps busy has no time-outs.
+Up to 0.10 a consumer's wait for its queue times out and starts again, every 10 ms and from 0.9.6 on every
+second: that of send and transfer threads, bolts' main threads, and both threads of a worker's system
+executor. A time-out is no event. When a worker's housekeeping period ends, it charges the threads that wait
+then as if they had waited throughout; when a wait ends, the difference is charged or refunded. A thread that
+a flood keeps busy has no time-outs.
 
 Which threads poll, and how often, is in a table of ``docs/emulator.md``; the intervals of 2.x are those of
 ``WaitStrategyProgressive``. No poll is an event: the one that finds something is computed when there is

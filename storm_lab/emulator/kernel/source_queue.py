@@ -103,10 +103,27 @@ def return_line(k: State, source_index: int, line: int, attempt: int, time: int)
     m = queues.new_message(k)
     message = rows.message(k, m)
     message.root, message.number, message.record, message.time = -1, line, attempt, time
-    source = rows.source(k, source_index)
-    source.head = queues.append(k, source.head, source.tail, m)
-    source.tail = m
+    _queue_line(k, source_index, m)
     schedule_line_turn(k, source_index)
+
+
+@inline
+def _queue_line(k: State, source_index: int, m: int) -> None:
+    """Queue a returned line behind those that are due no later."""
+    source = rows.source(k, source_index)
+    message = rows.message(k, m)
+    before, after = source.tail, -1
+    if before >= 0 and rows.message(k, before).time > message.time:
+        before, after = -1, source.head
+        while rows.message(k, after).time <= message.time:
+            before, after = after, rows.message(k, after).next
+    message.next = after
+    if after < 0:
+        source.tail = m
+    if before < 0:
+        source.head = m
+    else:
+        rows.message(k, before).next = m
 
 
 @inline
@@ -240,10 +257,11 @@ def return_taken_line(k: State, executor: int) -> None:
     if not (computing or fetching):
         return
     source = rows.source(k, e.source)
+    time = rows.s(k, 0).now + source.patience
     if source.anchored != 0 and source.replay != 0:
-        return_line(k, e.source, e.line, e.attempt, rows.s(k, 0).now)
+        return_line(k, e.source, e.line, e.attempt, time)
     elif source.kind == kinds.S_CLOSED:
-        return_line(k, e.source, -1, 0, rows.s(k, 0).now + source.answer)
+        return_line(k, e.source, -1, 0, time + source.answer)
 
 
 @entry

@@ -15,10 +15,12 @@ from storm_lab.emulator.state.layout import records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
 from storm_lab.model import StormVersion
 from storm_lab.model.settings import BOLT_PARKS, BOLT_SLEEP_MS, SettingValue, number_of
-from storm_lab.model.version import V0_9_0, V0_9_3, V1_0_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_9_3, V0_9_6, V1_0_0, V2_0_0
 
-# Disruptor consumers up to 0.10 wait 10 ms at most; 0.9.2 flushes a connection as often, from 30 s on.
-TIMER_MS = 10.0
+# Disruptor consumers wait 10 ms at most, from 0.9.6 on a second (topology.disruptor.wait.timeout.millis).
+WAIT_MS, LATER_WAIT_MS = 10.0, 1000.0
+# 0.9.2 flushes a connection so often, from 30 s on.
+FLUSH_MS = 10.0
 FLUSH_FROM_NS = 30 * NS_PER_S
 # Defaults of WaitStrategyProgressive of 2.x: calls of parkNanos(1), then the length of each sleep in ms.
 PARKS_BEFORE_SLEEP = 1000
@@ -52,17 +54,17 @@ def cost_row(
     c.inactive_sleep = 100 * NS_PER_MS
     c.housekeeping_period = round(cost.housekeeping_period_ms * NS_PER_MS)
     c.housekeeping_work = round(cost.idle_jvm_share * cost.housekeeping_period_ms * NS_PER_MS)
-    rounds = cost.housekeeping_period_ms / TIMER_MS
     c.wait_work = c.empty_turn = round(cost.consumer_wake_us * NS_PER_US)
     if version < V1_0_0:
         c.empty_batch = c.wait_work
-        c.wait_timeout = round(TIMER_MS * NS_PER_MS)
-        c.waits_work = round(rounds * cost.consumer_wake_us * NS_PER_US)
+        wait_ms = WAIT_MS if version < V0_9_6 else LATER_WAIT_MS
+        c.wait_timeout = round(wait_ms * NS_PER_MS)
+        c.waits_work = round(cost.housekeeping_period_ms / wait_ms * cost.consumer_wake_us * NS_PER_US)
         # Disruptor 2 (MultiThreadedClaimStrategy): a thread that waits for room parks like an idle one of
         # 2.x.
         c.room_poll = c.look
     if V0_9_0 <= version < V0_9_3:
-        c.flush_work = round(rounds * cost.flush_us * NS_PER_US)
+        c.flush_work = round(cost.housekeeping_period_ms / FLUSH_MS * cost.flush_us * NS_PER_US)
     c.flush_from = FLUSH_FROM_NS
     c.warm_excess = round(65536 * (cost.warm_up_factor - 1.0))
     # The share due for compilation grows linearly at first, so this puts the first halving of the excess at

@@ -164,7 +164,7 @@ def build_sources(arrays: Arrays, plans: Sequence[TopologyPlan], names: Names) -
             row.stride = 1
             row.first_line, row.lines = line_base, len(line_records)
             row.rate_milli = round(source.rate_per_s * 1000)
-            row.sleep, row.answer = source.sleep_ns, source.answer_ns
+            row.sleep, row.answer, row.patience = source.sleep_ns, source.answer_ns, source.patience_ns
             row.first_result = int(source.first_result)
             row["client_fetch" if source.fetch_thread else "fetch"] = source.fetch_ns
             row.fetch_lines = source.fetch_lines

@@ -70,6 +70,7 @@ DTYPES: dict[str, np.dtype[np.void]] = {
         ("client_fetch", I8),  # how long a fetch by a thread of the client's own takes; 0 = nextTuple fetches
         ("fetch_lines", I8),  # lines per fetch
         ("answer", I8),  # closed loop: time from the ack to the next call
+        ("patience", I8),  # closed loop: time from a call to the next one, if its spout died
         ("first_result", I8),  # 1: a call is answered by its first result, not by the end of its tuple tree
     ),
     "server": record(("latency", I8), ("first", I8), ("places", I8)),

@@ -58,8 +58,8 @@ CALLS = Parameter("calls", 2, "concurrent DRPC calls, not printed", within=(1, 2
 PATIENCE = Parameter(
     "patience_s",
     30.0,
-    "how long a caller waits for an answer before it calls again, the topology's message timeout; not "
-    "printed, Storm's default is 30 s",
+    "how long a caller waits for an answer before it calls again: the topology's message timeout, Storm's "
+    "default of which is 30 s, and the caller's own time-out when its spout has died; not printed",
     within=(1, 600, "s"),
 )
 POLL = Parameter(
@@ -193,6 +193,7 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
     """Topology, trace and closed-loop source of a run over the text that ``text`` names."""
     half_ns = round(parameters.number("round_trip_ms") * 1e6 / 2)
     think_ns = round(parameters.number("think_ms") * 1e6)
+    patience_s = parameters.number("patience_s")
     trace = _trace(
         text, parameters.integer("words"), parameters.number("split_us"), parameters.number("count_us")
     )
@@ -200,9 +201,10 @@ def plan(parameters: Parameters, text: str) -> TopologyPlan:
         SourceKind.CLOSED_LOOP,
         calls=parameters.integer("calls"),
         answer_ns=half_ns + think_ns,
+        patience_ns=round(patience_s * 1e9),
         fetch_ns=half_ns,
         # A caller that wants an answer repeats its call when the tuple tree times out.
         on_fail=FailurePolicy.REPLAY,
         first_result=parameters.text("answers") == FIRST_RESULT,
     )
-    return TopologyPlan(topology(parameters.number("patience_s")), trace, {"drpc-spout": source})
+    return TopologyPlan(topology(patience_s), trace, {"drpc-spout": source})
