@@ -40,12 +40,7 @@ from storm_lab.runs.live_constants import FILE_NAME, MachineConstants, read_cons
 from storm_lab.runs.live_play import plays, record_plays
 from storm_lab.runs.live_trust import Recorded, emulated, play_of, recorded_runs, with_measured_jvm_start
 
-WEIGHTS: Mapping[Measure, float] = {
-    Measure.THROUGHPUT: 1.0,
-    Measure.CPU: 1.0,
-    Measure.P50: 1.0,
-    Measure.P95: 0.25,
-}
+WEIGHTS = {Measure.THROUGHPUT: 1.0, Measure.CPU: 1.0, Measure.P50: 1.0, Measure.P95: 0.25}
 """Weights of the logarithm of predicted over measured. Tails have causes that the emulator does not play."""
 
 PRIOR_WEIGHT = 0.1

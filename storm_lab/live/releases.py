@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from storm_lab.errors import UserError
-from storm_lab.model.version import V0_9_7, V1_0_0, V2_0_0, StormVersion
+from storm_lab.model.version import V1_0_0, V2_0_0, StormVersion
 
 _OPENED = (
     "java.lang",
@@ -35,6 +35,8 @@ class Release:
     """The version on Maven Central: ``2.8.3``, ``0.9.2-incubating``. Also the name of its jars' lock."""
     storm: StormVersion
     """The same version for the emulator."""
+    label: str
+    """Name of its recorded plays: its generation, or the version if another release has that name."""
     zookeeper_main: str
     """Class of the ZooKeeper server in Storm's jars."""
     needs_agent: bool = False
@@ -46,11 +48,6 @@ class Release:
     def generation(self) -> str:
         """First two numbers of the version, by which a machine's constants are kept: ``2.8``."""
         return ".".join(map(str, self.storm.parts[:2]))
-
-    @property
-    def label(self) -> str:
-        """Name of its recorded plays: its generation, or the version if another release has that name."""
-        return str(self.storm) if self.storm == V0_9_7 else self.generation
 
     @property
     def package(self) -> str:
@@ -92,14 +89,19 @@ RELEASES: dict[str, Release] = {
         Release(
             "2.8.3",
             StormVersion((2, 8, 3)),
+            "2.8",
             f"org.apache.storm.shade.{_ZOOKEEPER}",
             # No such class exists, so Nimbus logs that it has no store; without rocksdb's jar the default
             # would halt it.
             settings={"storm.metricstore.class": "none"},
         ),
-        Release("1.2.4", StormVersion((1, 2, 4)), f"org.apache.storm.shade.{_ZOOKEEPER}", needs_agent=True),
-        Release("0.9.7", V0_9_7, "org.apache.storm.zookeeper.server.ZooKeeperServerMain"),
-        Release("0.9.2-incubating", StormVersion((0, 9, 2)), _ZOOKEEPER),
+        Release(
+            "1.2.4", StormVersion((1, 2, 4)), "1.2", f"org.apache.storm.shade.{_ZOOKEEPER}", needs_agent=True
+        ),
+        Release(
+            "0.9.7", StormVersion((0, 9, 7)), "0.9.7", "org.apache.storm.zookeeper.server.ZooKeeperServerMain"
+        ),
+        Release("0.9.2-incubating", StormVersion((0, 9, 2)), "0.9", _ZOOKEEPER),
     )
 }
 """Releases by version, newest first."""

@@ -97,7 +97,7 @@ def test_the_last_of_two_equal_keys_counts_and_the_duplicate_is_reported() -> No
     [
         ("a: [1, 2", r"is not YAML: .* \(line"),
         ("a: *nobody", "is not YAML"),
-        ("\t- a", "is not YAML"),
+        ("\t- a", r"is not YAML: .* \(line 1\); indent with spaces"),
         ("a: b: c", "is not YAML"),
         ("\x00", "is not YAML"),
     ],

@@ -178,7 +178,9 @@ def yaml_part(text: str, file: str, notes: Notes) -> Part:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
         where = f" (line {mark.line + 1})" if mark is not None else ""
-        raise UserError(f"is not YAML: {problem}{where}", field="file", value=file) from None
+        line = "".join(text.splitlines()[mark.line : mark.line + 1]) if mark is not None else ""
+        remedy = "indent with spaces, not tabs" if line.lstrip(" ").startswith("\t") else "correct it there"
+        raise UserError(f"is not YAML: {problem}{where}", field="file", value=file, remedy=remedy) from None
     if node is None:
         return Part(None, Place(file))
     return _Unfolding(file, notes).part(node, "", 1)
