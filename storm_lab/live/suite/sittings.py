@@ -10,7 +10,7 @@ from storm_lab.live.releases import Release, find_release
 from storm_lab.live.suite import chains, rstorm
 from storm_lab.live.suite.scene import C1_ONLY, Measure, Sitting
 
-_OLD_FIRST, _NEW_FIRST, _LAST_OF_1 = ("0.9.2", "2.8"), ("2.8", "0.9.2"), "1.2.4"
+_OLD_FIRST, _NEW_FIRST, _LATER = ("0.9.2", "2.8"), ("2.8", "0.9.2"), ("1.2.4", "0.9.7")
 """The versions of Storm on which sittings are played, in the order of `Sitting.generations`."""
 
 CALIBRATION = "calibration"
@@ -31,7 +31,7 @@ SITTINGS: dict[str, Sitting] = {
             "light",
             "Light load by distance, and cold code",
             chains.light,
-            (*_OLD_FIRST, _LAST_OF_1),
+            (*_OLD_FIRST, *_LATER),
             tuple(
                 (Measure.P50, f"light-{rate}-one-worker", f"light-{rate}-{far}")
                 for rate in (2000, 50)
@@ -42,7 +42,7 @@ SITTINGS: dict[str, Sitting] = {
             "flood",
             "Capacity by distance, with and without acks; two topologies on one core",
             chains.flood,
-            (*_OLD_FIRST, _LAST_OF_1),
+            (*_OLD_FIRST, *_LATER),
             _pairs(Measure.THROUGHPUT, "capacity-one-worker", "capacity-two-workers", "capacity-two-nodes"),
             limit_cpu=True,
         ),
@@ -50,14 +50,14 @@ SITTINGS: dict[str, Sitting] = {
             "waiting",
             "Few pending root tuples, near and far",
             chains.waiting,
-            (*_NEW_FIRST, _LAST_OF_1),
+            (*_NEW_FIRST, *_LATER),
             _pairs(Measure.THROUGHPUT, "pending-1-one-worker", "pending-1-two-nodes"),
         ),
         Sitting(
             "load",
             "A bolt at 50 to 120 % load, and bursts",
             chains.load,
-            _NEW_FIRST,
+            (*_NEW_FIRST, *_LATER),
             _pairs(Measure.P50, "burst-one-worker", "burst-two-workers"),
         ),
         Sitting(
@@ -76,7 +76,7 @@ SITTINGS: dict[str, Sitting] = {
             "control",
             "Start, crash, rebalance, loss of a node",
             chains.control,
-            (*_NEW_FIRST, _LAST_OF_1, "0.9.7"),
+            (*_NEW_FIRST, *_LATER),
         ),
         *(
             Sitting(
@@ -113,7 +113,7 @@ SITTINGS: dict[str, Sitting] = {
             "bare",
             "Saturated chains in one worker whose bolts do nothing",
             chains.bare,
-            (*_OLD_FIRST, _LAST_OF_1),
+            (*_OLD_FIRST, _LATER[0]),
             limit_cpu=True,
             in_suite=False,
         ),
@@ -121,7 +121,7 @@ SITTINGS: dict[str, Sitting] = {
             "calls",
             "Saturated chains in one worker whose bolts have calls of 5 and of 60 us",
             chains.calls,
-            (*_OLD_FIRST, _LAST_OF_1),
+            (*_OLD_FIRST, _LATER[0]),
             limit_cpu=True,
             in_suite=False,
         ),
@@ -138,7 +138,7 @@ SITTINGS: dict[str, Sitting] = {
             CALIBRATION,
             "Calibration of a machine with light load, in three minutes",
             chains.calibration,
-            (*_NEW_FIRST, _LAST_OF_1),
+            (*_NEW_FIRST, _LATER[0]),
             in_suite=False,
         ),
     )
