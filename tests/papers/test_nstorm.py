@@ -32,6 +32,7 @@ from storm_lab.papers.nstorm.runs import (
     REBALANCE,
     STAR,
     THREADS,
+    UNHURRIED,
     Setting,
     control_times,
     describe,
@@ -247,12 +248,18 @@ def test_the_wait_is_interpolated_between_the_waits_that_were_played() -> None:
         degradation = pd.DataFrame(
             [
                 {
-                    "variant": Setting(REBALANCE, wait_s=wait).variant,
+                    "variant": Setting(REBALANCE, wait_s=wait).variant + reading,
                     "seed": 1,
                     "level": 60,
                     "degraded_s": low,
                 }
-                for wait, low in ((0.0, 150.0), (10.0, 200.0), (20.0, 300.0))
+                for wait, low, reading in (
+                    (0.0, 150.0, ""),
+                    (10.0, 200.0, ""),
+                    (20.0, 300.0, ""),
+                    (0.0, 50.0, "-unhurried"),
+                    (20.0, 450.0, "-unhurried"),
+                )
             ]
         )
 
@@ -260,6 +267,7 @@ def test_the_wait_is_interpolated_between_the_waits_that_were_played() -> None:
     assert wait_for(tables, (0.0, 20.0, 10.0), (1,), 250.0) == pytest.approx(15.0)
     assert wait_for(tables, (0.0, 20.0), (1,), 250.0) == pytest.approx(20 * 100 / 150)
     assert wait_for(tables, (0.0, 10.0), (1,), 250.0) == pytest.approx(20.0), "on the same line, beyond them"
+    assert wait_for(tables, (0.0, 20.0), (1,), 250.0, UNHURRIED) == pytest.approx(10.0)
     assert wait_for(tables, (10.0,), (1,), 250.0) is None
     assert wait_for(tables, (0.0, 20.0), (1, 2), 250.0) is None, "not played with every seed"
 
