@@ -157,7 +157,9 @@ def _class_of(module: ModuleType, name: str, text: str) -> type[Scheduler[Any]]:
     if name in own:
         return own[name]
     what = f"has no scheduler {name}" if name else "does not have exactly one scheduler"
-    remedy = f"its subclasses of Scheduler with a method schedule: {', '.join(own) or 'none'}"
+    remedy = "write a subclass of Scheduler with a method schedule"
+    if own:
+        remedy = f"name one after a colon: {', '.join(own)}"
     raise _refused(f"the module {what}", value=text, remedy=remedy)
 
 

@@ -318,6 +318,11 @@ def test_a_file_that_is_not_yaml_is_refused_with_its_line(tmp_path: Path) -> Non
 
 
 def test_other_yaml_is_refused_with_the_formats_that_can_be_read(tmp_path: Path) -> None:
-    for text in ("", "a: 1", "[1, 2]", "just text"):
-        with pytest.raises(UserError, match="of none of the formats; give Flux YAML, storm-loadgen"):
+    for text, what in (
+        ("", "is empty"),
+        ("a: 1", "is of none of the formats"),
+        ("[1, 2]", "is of none of the formats"),
+        ("just text", "is of none of the formats"),
+    ):
+        with pytest.raises(UserError, match=f"{what}; give Flux YAML, storm-loadgen"):
             import_text(tmp_path, text)

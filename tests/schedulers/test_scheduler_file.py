@@ -76,7 +76,7 @@ def test_a_class_is_found_in_a_module_of_the_working_folder(
     ("name", "said"),
     [
         ("nothing-of-the-kind", "no such scheduler"),
-        ("{file}", "does not have exactly one scheduler"),
+        ("{file}", "does not have exactly one scheduler; name one after a colon: .*Mine"),
         ("{file}:Nobody", "has no scheduler Nobody"),
         ("{file}:Other", "has no scheduler Other"),
         ("{file}:Mine:depth=1", "depth"),
@@ -98,7 +98,7 @@ def test_a_scheduler_that_cannot_be_found_is_refused_in_one_line(file: Path, nam
         ("class A(:\n  pass", r"it is not valid Python: .*idea\.py, line 1"),
         ("import nowhere_at_all", r"cannot be imported: ModuleNotFoundError.*idea\.py, line 1"),
         ("1/0", r"cannot be imported: ZeroDivisionError.*idea\.py, line 1"),
-        ("x = 1", "does not have exactly one scheduler"),
+        ("x = 1", "does not have exactly one scheduler; write a subclass of Scheduler"),
     ],
 )
 def test_a_file_without_a_scheduler_is_refused(folder: Path, text: str, message: str) -> None:

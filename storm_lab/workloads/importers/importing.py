@@ -117,7 +117,8 @@ def _read(names: Sequence[str], wanted: Wanted, notes: Notes) -> Draft:
         return (read_plain if is_plain else read_loadgen)(part, path, notes)
     if looks_like_flux(part):
         return read_flux(path, wanted, notes)
-    raise UserError("is of none of the formats", field="file", value=str(path), remedy=f"give {FORMATS}")
+    message = "is empty" if part.value is None else "is of none of the formats"
+    raise UserError(message, field="file", value=str(path), remedy=f"give {FORMATS}")
 
 
 def _folder(folder: Path, notes: Notes) -> Draft:
