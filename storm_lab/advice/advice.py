@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from storm_lab.experiments.claim import with_unit
 from storm_lab.experiments.measurement import half_width
 
 KEEPS_UP = 0.97
@@ -238,7 +239,7 @@ class Advice:
 
 
 def _nodes(count: int | None) -> str:
-    return "more machines than there are" if count is None else f"{count} node{'s' if count != 1 else ''}"
+    return "more machines than there are" if count is None else with_unit(str(count), "nodes")
 
 
 def _page(found: Advice) -> list[str]:
@@ -275,8 +276,7 @@ def _answer(found: Advice) -> list[str]:
         first = f"None keeps up with {_MORE} load, as bursts need; take"
     else:
         first = "None keeps up; the most is completed with"
-    workers = f"{best.workers} worker{'s' if best.workers != 1 else ''}"
-    where = f"{got.nodes:.3g} node{'s' if got.nodes != 1 else ''}"
+    workers, where = with_unit(str(best.workers), "workers"), with_unit(f"{got.nodes:.3g}", "nodes")
     lines = [
         f"{first} the policy {best.policy} and {workers}: {got.latency_ms.text('ms')} on {where}, "
         f"99 % of the records within {got.p99_ms.text('ms')}.",
@@ -321,8 +321,7 @@ def _choice_rows(choices: Sequence[Choice]) -> list[str]:
         got = choice.measured
         busy = f"{100 * got.utilisation:.0f} % {got.busiest}" if got.busiest else "nothing ran"
         if got.unsettled:
-            seeds = f"{got.unsettled} seed{'s' if got.unsettled != 1 else ''}"
-            busy += f", does not settle with {seeds}"
+            busy += f", does not settle with {with_unit(str(got.unsettled), 'seeds')}"
         elif not got.keeps_up:
             busy += ", falls behind"
         rows.append(

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from storm_lab.errors import UserError
+from storm_lab.experiments.claim import with_unit
 from storm_lab.live.bridge import Bridge, Policy, Round, check_socket_path
 from storm_lab.live.doctor import run_checks
 from storm_lab.live.hosts import MASTER, HostOptions
@@ -187,9 +188,10 @@ def _change_printer() -> Callable[[Round], None]:
 
     def print_changes(made: Round) -> None:
         for topology in made.moved:
-            nodes = len(made.assignment.of_topology(topology).nodes_used())
-            slots = len(set(made.assignment.of_topology(topology).slots.values()))
-            click.echo(f"{topology}: {slots} workers on {nodes} nodes, in {made.took_ns / 1e6:.1f} ms")
+            placed = made.assignment.of_topology(topology)
+            workers = with_unit(str(len(placed.workers())), "workers")
+            nodes = with_unit(str(len(placed.nodes_used())), "nodes")
+            click.echo(f"{topology}: {workers} on {nodes}, in {made.took_ns / 1e6:.1f} ms")
         if made.problem and made.problem != last_problem[0]:
             click.echo(f"kept as it is: {made.problem}", err=True)
         last_problem[0] = made.problem

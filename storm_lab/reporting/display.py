@@ -11,7 +11,7 @@ from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
-from storm_lab.experiments.claim import number
+from storm_lab.experiments.claim import number, with_unit
 from storm_lab.model import Assignment, Cluster, Topology
 from storm_lab.model.grouped import grouped
 from storm_lab.pipeline.metric_tables import TABLE_NAMES
@@ -128,8 +128,9 @@ def _cluster(cluster: Cluster) -> Shown:
 def _assignment(assignment: Assignment) -> Shown:
     """The extent of an assignment, and a row for each worker."""
     workers = assignment.workers()
-    nodes = len(assignment.nodes_used())
-    line = f"{len(assignment.slots)} executors in {len(workers)} workers on {nodes} nodes"
+    counts = {"executors": assignment.slots, "workers": workers, "nodes": assignment.nodes_used()}
+    executors, used, nodes = (with_unit(str(len(each)), what) for what, each in counts.items())
+    line = f"{executors} in {used} on {nodes}"
     rows = [
         (slot.node, slot.port, len(executors), ", ".join(map(str, executors)))
         for slot, executors in sorted(workers.items())

@@ -234,7 +234,7 @@ def test_the_readmes_commands_connect_nimbus_to_a_scheduler_class_in_a_file(tmp_
         (place,) = places()
         _submit_from_inside(place, RELEASES["2.8.3"].storm, tmp_path)
         assert answers.stdout is not None
-        assert ": 2 workers on 1 nodes, in " in answers.stdout.readline()
+        assert ": 2 workers on 1 node, in " in answers.stdout.readline()
     finally:
         guard.cancel()
         answers.send_signal(signal.SIGINT)

@@ -26,6 +26,11 @@ def _python(script: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
+def _temporary(folder: Path) -> str:
+    """Java's option for temporary files in a folder: a Java process that is killed leaves its own behind."""
+    return f"-Djava.io.tmpdir={folder}"
+
+
 def test_nothing_reaches_stdout_or_stderr_not_even_from_the_java_machine() -> None:
     script = (
         "from storm_lab.pipeline.session import spark_session\n"
@@ -68,14 +73,14 @@ def test_a_cache_that_cannot_be_written_leaves_one_log_and_nothing_else(tmp_path
     assert len(list((tmp_path / "tmp").glob("storm_lab-*"))) == 1
 
 
-def test_a_session_whose_java_process_is_dead_is_one_clear_line() -> None:
+def test_a_session_whose_java_process_is_dead_is_one_clear_line(tmp_path: Path) -> None:
     script = STARTED + (
         "started._sc._gateway.proc.kill()\n"
         "started._sc._gateway.proc.wait()\n"
         "try:\n    session.spark_session()\n"
         "except session.StormLabError as error:\n    print(error)\n"
     )
-    answer = _python(script)
+    answer = _python(script, JAVA_TOOL_OPTIONS=_temporary(tmp_path))
     assert answer.stdout == "5\nSpark's Java process has ended: restart Python, in a notebook its kernel\n"
 
 

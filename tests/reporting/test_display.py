@@ -50,7 +50,7 @@ def test_an_assignment_has_a_row_for_each_worker() -> None:
     first, second = Executor("chain", "spout", 1, 1), Executor("chain", "split", 3, 3)
     assignment = Assignment({first: Slot("n1", 6700), second: Slot("n1", 6700)})
     shown = _html(assignment)
-    assert "2 executors in 1 workers on 1 nodes" in shown
+    assert "2 executors in 1 worker on 1 node" in shown
     assert shown.count("<tr>") == 2
     result = SchedulingResult(assignment, {"chain": TopologyStatus(True, "all placed")})
     assert "all placed" in _html(result)
@@ -81,9 +81,7 @@ def test_objects_are_shown_as_an_html_table_or_one_short_line() -> None:
         line = formatters["text/plain"](each)
         assert line.startswith(f"<{type(each).__name__} ")
         assert len(line) < 200
-    assert (
-        formatters["text/plain"]([result.assignment]) == "[<Assignment 8 executors in 1 workers on 1 nodes>]"
-    )
+    assert formatters["text/plain"]([result.assignment]) == "[<Assignment 8 executors in 1 worker on 1 node>]"
     assert "one" in formatters["text/plain"](league)
 
 
