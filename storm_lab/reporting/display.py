@@ -6,7 +6,7 @@ as a line of text, so that nothing is imported before the first of them is shown
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from functools import partial
 from html import escape
 from typing import Any, NamedTuple
@@ -128,7 +128,11 @@ def _cluster(cluster: Cluster) -> Shown:
 def _assignment(assignment: Assignment) -> Shown:
     """The extent of an assignment, and a row for each worker."""
     workers = assignment.workers()
-    counts = {"executors": assignment.slots, "workers": workers, "nodes": assignment.nodes_used()}
+    counts: dict[str, Sized] = {
+        "executors": assignment.slots,
+        "workers": workers,
+        "nodes": assignment.nodes_used(),
+    }
     executors, used, nodes = (with_unit(str(len(each)), what) for what, each in counts.items())
     line = f"{executors} in {used} on {nodes}"
     rows = [
