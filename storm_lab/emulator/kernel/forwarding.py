@@ -1,7 +1,7 @@
 """Handing messages over: which thread gets a message next, what stops that, and batches.
 
 A thread hands over what it has produced in order. The first message that finds no room stops it, except in
-1.x, where queues overflow. In 2.x it also stops for a full queue of another worker, for Netty's watermarks,
+1.x, where queues overflow. In 2.x it also stops for an overflow in another worker, for Netty's watermarks,
 and for a receiver that does not read.
 
 From 1.0 on a thread gathers a batch for each queue that it puts tuples into, as ``ThreadLocalBatcher`` of
@@ -11,7 +11,7 @@ the number of its first message, and is the row of that number; each thread link
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import events, network, queues, routing
+from storm_lab.emulator.kernel import events, network, queues, routing, waiters
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -95,8 +95,11 @@ def _gather(k: State, thread: int, receiver: int, m: int) -> None:
     t, r = rows.thread(k, thread), rows.thread(k, receiver)
     version_2 = rows.s(k, 0).version_2 != 0
     size = _size(k, thread, receiver)
-    from_afar = t.kind == kinds.RECEIVE and version_2
-    if size == 1 or (from_afar and (r.places > r.capacity or not _takes_more(k, thread, receiver))):
+    if t.kind == kinds.RECEIVE and version_2:
+        if size == 1 or r.overflow > 0 or not _takes_more(k, thread, receiver):
+            queues.enqueue_from_afar(k, receiver, m)
+            return
+    elif size == 1:
         queues.enqueue(k, receiver, m)
         return
     rows.message(k, m).next = -1
@@ -139,7 +142,7 @@ def _flush(k: State, thread: int) -> bool:
         after = rows.batch(k, b).next
         receiver = rows.batch(k, b).receiver
         if _publish(k, thread, b) == 0:
-            queues.wait_for_room(k, thread, receiver)
+            waiters.wait_for_room(k, thread, receiver)
             return False
         b = after
     t.flushing = 0
@@ -206,7 +209,7 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
         message = rows.message(k, m)
         if t.kind == kinds.MAIN and message.target >= 0 and message.locality != kinds.IN_PROCESS:
             target = rows.executor(k, message.target).main_thread
-            if not queues.has_room(k, target):
+            if rows.thread(k, target).overflow > 0:
                 return target
     if t.gathers != 0:
         return -1 if _takes_more(k, thread, receiver) else receiver
@@ -258,7 +261,7 @@ def _reader_is_slow(k: State, thread: int, m: int) -> bool:
     reader = rows.worker(k, rows.executor(k, rows.message(k, m).target).worker)
     if reader.alive == 0 or reader.unread <= rows.s(k, 0).unread_high:
         return False
-    queues.wait_for_room(k, thread, reader.receive_thread)
+    waiters.wait_for_room(k, thread, reader.receive_thread)
     return True
 
 
@@ -274,13 +277,15 @@ def flush_output(k: State, thread: int) -> bool:
         if receiver >= 0:
             full = _full_queue(k, thread, m, receiver)
             if full >= 0:
-                queues.wait_for_room(k, thread, full)
+                waiters.wait_for_room(k, thread, full)
                 return False
         elif receiver == -2 and (_reader_is_slow(k, thread, m) or _may_not_send(k, thread, m)):
             return False
         t.out_head = rows.message(k, m).next
         if receiver >= 0 and t.gathers != 0:
             _gather(k, thread, receiver, m)
+        elif receiver >= 0 and t.kind == kinds.RECEIVE and rows.s(k, 0).version_2 != 0:
+            queues.enqueue_from_afar(k, receiver, m)
         elif receiver >= 0:
             queues.enqueue_batch(k, thread, receiver, m)
         elif receiver == -1 and rows.message(k, m).target < 0:

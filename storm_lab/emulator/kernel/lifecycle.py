@@ -16,6 +16,7 @@ from storm_lab.emulator.kernel import (
     routing,
     run_queue,
     source_queue,
+    waiters,
 )
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.arrays import Kernel
@@ -36,6 +37,7 @@ def _open_thread(
     t.node, t.worker, t.executor = node, worker, executor
     t.head = t.tail = t.out_head = t.out_tail = t.current = -1
     t.waiters = t.last_waiter = t.next_waiter = t.next_wake = t.next_log = t.batches = -1
+    t.overflow_head = t.overflow_tail = t.senders = t.last_sender = -1
     t.role = role
     polling.begin_wait(k, index)
 
@@ -144,14 +146,15 @@ def _stop_thread(k: State, thread: int) -> int:
     events.unschedule(k, events.timer_source(k, thread))
     events.unschedule(k, events.period_source(k, thread))
     t.state = kinds.DEAD
-    queued = queues.release_all(k, t.head)
-    t.head = t.tail = -1
-    t.length = t.batch = t.held = t.places = t.held_places = 0
+    queued = queues.release_all(k, t.head) + queues.release_all(k, t.overflow_head)
+    t.head = t.tail = t.overflow_head = t.overflow_tail = -1
+    t.length = t.batch = t.held = t.places = t.held_places = t.overflow = t.overflow_due = 0
     queues.lower_flag(k, thread)
     if t.kind == kinds.MAIN:
         bursts.release_log(k, thread)
     while t.waiters >= 0:
-        queues.release_waiter(k, thread)
+        waiters.release_waiter(k, thread)
+    waiters.release_senders(k, thread)
     return queued
 
 

@@ -5,6 +5,10 @@ Messages are rows of a pool and are linked through ``next``. A thread that canno
 on; up to 0.10 an executor's receive queue lets all go on at the end of a batch. ``docs/emulator.md`` says
 which queues are bounded and which overflow, by version.
 
+In 2.x what comes from other workers and finds an executor's queue full waits in an overflow of its own, of
+which the executor takes nothing before it has found its queue empty (``JCQueue.consumeImpl`` of 2.8.3). As
+long as there is an overflow, executors of other workers send it nothing (``BackPressureTracker``).
+
 A workload's trace and the messages of a long queue do not fit into a core's cache, and which record a message
 names is known only when the message itself has been read. So each step prefetches what the next step reads:
 first a message, then its record, then the record's emissions, then the records that these lead to.
@@ -13,7 +17,7 @@ Prefetching is a hint and changes no result.
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import events, polling, run_queue
+from storm_lab.emulator.kernel import events, polling, run_queue, waiters
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -184,6 +188,25 @@ def enqueue(k: State, thread: int, m: int) -> None:
 
 
 @inline
+def enqueue_from_afar(k: State, thread: int, m: int) -> None:
+    """2.x: put a message from another worker into an executor's queue, or into its overflow."""
+    t = rows.thread(k, thread)
+    if t.overflow == 0 and has_room(k, thread):
+        enqueue(k, thread, m)
+        return
+    t.overflow_head = append(k, t.overflow_head, t.overflow_tail, m)
+    t.overflow_tail = m
+    t.overflow += 1
+
+
+@inline
+def waiting(k: State, thread: int) -> int:
+    """Return how many messages wait for a thread."""
+    t = rows.thread(k, thread)
+    return t.length + t.overflow
+
+
+@inline
 def shares_place(k: State, feeder: int, thread: int) -> bool:
     """Return whether ``feeder`` hands over to a place that its present batch already has in a queue.
 
@@ -207,41 +230,6 @@ def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
         t.placed = rows.thread(k, feeder).hand_over
 
 
-@jit
-def wait_for_room(k: State, thread: int, full: int) -> None:
-    """Put a thread on the list of those that wait for room in the queue of thread ``full``."""
-    t = rows.thread(k, thread)
-    t.waits, t.next_waiter = 1, -1
-    if rows.cost(k, 0).room_poll > 0 and t.role != kinds.SPOUT:
-        # Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's MultiThreadedClaimStrategy); a
-        # spout sleeps as between empty turns.
-        polling.set_polling(k, thread, polling.room_poll_period(k, thread))
-    f = rows.thread(k, full)
-    if f.waiters < 0:
-        f.waiters = thread
-    else:
-        rows.thread(k, f.last_waiter).next_waiter = thread
-    f.last_waiter = thread
-
-
-@jit
-def release_waiter(k: State, thread: int) -> None:
-    """Let the first thread that waits for room in this queue go on, after those that already may."""
-    t = rows.thread(k, thread)
-    while t.waiters >= 0:
-        w = t.waiters
-        waiter = rows.thread(k, w)
-        t.waiters = waiter.next_waiter
-        if waiter.role != kinds.SPOUT and waiter.poll_every > 0:
-            polling.set_polling(k, w, 0)
-        waiter.waits = 0
-        if waiter.state != kinds.DEAD:
-            s = rows.s(k, 0)
-            rows.ready(k, (s.ready_head + s.ready_n) % s.threads).value = w
-            s.ready_n += 1
-            return
-
-
 @inline
 def _pop(k: State, thread: int) -> int:
     """Remove and return the first message of a thread's queue, whose place is not free yet."""
@@ -257,16 +245,36 @@ def _pop(k: State, thread: int) -> int:
     return m
 
 
+@jit
+def _take_overflow(k: State, thread: int) -> int:
+    """Remove and return the first message of a thread's overflow."""
+    t = rows.thread(k, thread)
+    if t.overflow_due == 0:
+        # It has found its queue empty.
+        t.overflow_due = t.overflow
+    m = t.overflow_head
+    t.overflow_head = rows.message(k, m).next
+    t.overflow -= 1
+    t.overflow_due -= 1
+    rows.message(k, m).next = -1
+    if t.overflow == 0:
+        t.overflow_tail = -1
+        waiters.release_senders(k, thread)
+    return m
+
+
 @inline
 def take(k: State, thread: int) -> int:
-    """Remove and return the first message of a thread's queue, which must not be empty."""
+    """Remove and return the next message for a thread, of which there must be one."""
     t = rows.thread(k, thread)
+    if t.overflow_due > 0 or t.length == 0:
+        return _take_overflow(k, thread)
     m = _pop(k, thread)
     t.places -= rows.message(k, m).place
     if t.waiters >= 0 and (
         t.kind != kinds.RECEIVE or rows.worker(k, t.worker).unread <= rows.s(k, 0).unread_low
     ):
-        release_waiter(k, thread)
+        waiters.release_waiter(k, thread)
     lower_flag(k, thread)
     return m
 
@@ -295,7 +303,7 @@ def end_batch(k: State, thread: int) -> None:
     t.places -= t.held_places
     t.held = t.held_places = 0
     while t.waiters >= 0:
-        release_waiter(k, thread)
+        waiters.release_waiter(k, thread)
     lower_flag(k, thread)
 
 

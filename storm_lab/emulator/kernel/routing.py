@@ -15,7 +15,7 @@ import numpy as np
 
 from storm_lab.emulator.kernel import queues
 from storm_lab.emulator.state import kinds, rows
-from storm_lab.emulator.state.jit import inline, jit
+from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
 
 REBUILD_NS = 1_000_000_000
@@ -132,6 +132,16 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
     w.due = s.now + REBUILD_NS
 
 
+@entry
+def rebuild_rings(k: State, shuffles: int) -> None:
+    """2.x: recompute all weights that are a second old, as a timer does even for tasks that emit nothing."""
+    for state in range(shuffles):
+        w = rows.shuffle(k, state)
+        if 0 < w.due <= rows.s(k, 0).now and rows.worker(k, w.worker).alive != 0:
+            c = rows.component(k, w.component)
+            _rebuild(k, w.worker, state, c.first_task, c.tasks)
+
+
 @jit
 def load_aware_target(k: State, task: int, worker: int, subscription: int, state: int) -> int:
     """Return the global index of the target task for one tuple."""
@@ -139,6 +149,7 @@ def load_aware_target(k: State, task: int, worker: int, subscription: int, state
     n = c.tasks
     w = rows.shuffle(k, state)
     if rows.s(k, 0).now >= w.due:
+        w.worker, w.component = worker, rows.subscription(k, subscription).component
         _rebuild(k, worker, state, c.first_task, n)
     if w.index == 0:
         return c.first_task + random_below(k, task, n)

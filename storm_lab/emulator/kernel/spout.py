@@ -36,16 +36,16 @@ def spout_turn(k: State, thread: int) -> None:
     if was_idle:
         source_queue.remove_idle_spout(k, t.executor)
     waits = run_queue.has_to_wait(k, thread)
-    if was_idle and (waits or t.length > 0):
+    if was_idle and (waits or queues.waiting(k, thread) > 0):
         # Another idle spout may find the line before this one calls nextTuple.
         source_queue.schedule_line_turn(k, e.source)
     if waits:
         return
-    if t.length > 0:
+    if queues.waiting(k, thread) > 0:
         c = rows.cost(k, 0)
         work = 0
         tail = -1
-        for _ in range(min(t.length, MAX_TURN_ACKS)):
+        for _ in range(min(queues.waiting(k, thread), MAX_TURN_ACKS)):
             m = queues.take(k, thread)
             work += c.dispatch
             if rows.message(k, m).kind != kinds.FLUSH:
@@ -142,7 +142,7 @@ def spout_sleep(k: State, thread: int) -> None:
         polling.set_polling(k, thread, queues.turn_period(k, e.source))
     e.poll_phase = s.now
     e.poll_phase = queues.spout_poll_time(k, thread, s.now + 1)
-    if t.length > 0 or acking.has_expired(k, t.executor):
+    if queues.waiting(k, thread) > 0 or acking.has_expired(k, t.executor):
         events.schedule(k, events.timer_source(k, thread), e.poll_phase)
 
 

@@ -24,6 +24,11 @@ from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
 
+READ_BYTES = 65536
+"""From 1.0 on: most that a receive thread reads at once and hands over, the size of Netty's read buffer
+(``AdaptiveReceiveBufferSizePredictor`` of Netty 3, ``AdaptiveRecvByteBufAllocator`` of Netty 4).
+"""
+
 
 @inline
 def _sender_of(k: State, worker: int, m: int) -> int:
@@ -59,7 +64,7 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     """Take up to ``most`` waiting messages as a batch, and spend the CPU that handling them costs."""
     t = rows.thread(k, thread)
     c = rows.cost(k, 0)
-    work = calls = 0
+    work = calls = read = 0
     slept = bursts.time_asleep(k, thread)
     # `seq` grows with every burst that starts, so every batch has its own number.
     batch = rows.s(k, 0).seq + 1
@@ -88,10 +93,14 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             if rows.s(k, 0).version_1 != 0:
                 work += c.deserialise + rows.message(k, m).bytes * c.deserialise_kb // 1024
                 if t.kind == kinds.RECEIVE:
-                    rows.worker(k, t.worker).unread -= rows.message(k, m).bytes + c.header_bytes
+                    size = rows.message(k, m).bytes + c.header_bytes
+                    rows.worker(k, t.worker).unread -= size
+                    read += size
         else:
             work += c.deliver
         queues.add_output(k, thread, m)
+        if read >= READ_BYTES:
+            break
     if t.kind == kinds.SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)
     bursts.start_burst(k, thread, work, (calls * rows.node(k, t.node).system_factor) >> 16)
@@ -136,7 +145,7 @@ def take_next(k: State, thread: int) -> None:
         return
     if t.held > 0 and t.batch == 0:
         queues.end_batch(k, thread)
-    if t.length == 0:
+    if queues.waiting(k, thread) == 0:
         polling.become_idle(k, thread)
     elif run_queue.has_to_wait(k, thread):
         return

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
+from storm_lab.emulator.kernel.routing import rebuild_rings
 from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
@@ -47,6 +48,7 @@ class KernelRunner(Plane):
         self._next_count = self._count_window_ns = round(spec.count_window_s * NS_PER_S)
         # From 1.0 on workers report the loads of their queues to each other.
         self._next_report = LOAD_REPORT_NS if self.kernel.s[0].version_1 else kinds.NEVER
+        self._next_rebuild = NS_PER_S if self.kernel.s[0].version_2 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None
 
     @property
@@ -70,7 +72,7 @@ class KernelRunner(Plane):
         busy for longer than its virtual time holds.
         """
         offsets = self._offsets
-        while (due := min(self._next_count, self._next_report, offsets.next_checkpoint_ns)) <= time_ns:
+        while (due := min(self._next_times())) <= time_ns:
             self._run_kernel(due)
             if due == offsets.next_checkpoint_ns:
                 self._write_rows()
@@ -78,6 +80,9 @@ class KernelRunner(Plane):
             if due == self._next_report:
                 report_loads(self.kernel.state, len(self.stays))
                 self._next_report += LOAD_REPORT_NS
+            if due == self._next_rebuild:
+                rebuild_rings(self.kernel.state, len(self.kernel.shuffle))
+                self._next_rebuild += NS_PER_S
             if due == self._next_count:
                 self._log.write_counts(self.kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
@@ -86,6 +91,9 @@ class KernelRunner(Plane):
                         "a node has been busy for 29 hours, the most that a run can count: make it shorter"
                     )
         self._run_kernel(time_ns)
+
+    def _next_times(self) -> tuple[int, ...]:
+        return self._next_count, self._next_report, self._next_rebuild, self._offsets.next_checkpoint_ns
 
     def _run_kernel(self, time_ns: int) -> None:
         while True:

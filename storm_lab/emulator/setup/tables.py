@@ -30,6 +30,7 @@ from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 # topology.batch.flush.interval.millis of 2.x.
 BATCH_1 = 100
 FLUSH_MS_DEFAULT = 1
+_ALL = 1 << 30
 # Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
 SPARE_CHANNELS = 2 * MOST_LINKS
@@ -198,7 +199,9 @@ def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
         row.back_pressure = int(flag_of(topology.settings, keys.BACK_PRESSURE))
         row.debug = int(flag_of(topology.settings, keys.DEBUG))
-        row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, spec.cost.receive_batch))
+        # From 1.0 on Netty's own thread hands over all that it has read.
+        batch = spec.cost.receive_batch if spec.version < V1_0_0 else _ALL
+        row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, batch))
         row.max_pending = topology.max_spout_pending or 0
         sizes = QueueSizes.of(spec.version, topology.settings)
         row.main_places, row.send_places, row.transfer_places = sizes.main, sizes.send, sizes.transfer

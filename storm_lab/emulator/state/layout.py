@@ -51,7 +51,12 @@ DTYPES: dict[str, np.dtype[np.void]] = {
     "stream": record(("first_subscription", I4), ("subscriptions", I4)),
     "subscription": record(("component", I4), ("grouping", I4), ("own", I4), ("load_aware", I4)),
     # State of a shuffle: one for each task and subscription of its component.
-    "shuffle": record(("first", I4), ("index", I4), ("due", I8), ("scope", I4), ("local", I4)),
+    "shuffle": record(
+        *each(I4, "first", "index"),
+        ("due", I8),
+        *each(I4, "scope", "local"),
+        *each(I4, "worker", "component"),  # where its task ran when it last chose by load, and the target
+    ),
     "source": cache_line_record(
         ("kind", I8),
         ("head", I8),  # lines to be emitted before new ones: replays, or calls of a closed loop

@@ -268,6 +268,11 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("poll_slept", I8),  # how long its core sleeps before each of its polls, ns
         ("log", I1),  # 1: it writes into the log, 2: it holds the log and does something else
         ("batches", I4),  # the first of the batches that it gathers
+        # 2.x: messages of other workers that found its queue full.
+        *each(I4, "overflow_head", "overflow_tail"),
+        ("overflow", I4),  # how many there are
+        ("overflow_due", I4),  # how many of them it takes before it looks at its queue again
+        *each(I4, "senders", "last_sender"),  # executors of other workers that wait until there are none
     ),
     "message": cache_line_record(
         ("edge", U8),

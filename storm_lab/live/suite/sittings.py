@@ -83,7 +83,7 @@ SITTINGS: dict[str, Sitting] = {
                 topology,
                 f"R-Storm's {topology} under three placements, first compiler alone",
                 partial(rstorm.placements, topology=topology),
-                ("0.9.2",),
+                _OLD_FIRST,
                 _pairs(Measure.THROUGHPUT, *(f"{topology}-{placement}" for placement in rstorm.PLACEMENTS)),
                 limit_cpu=True,
                 c1_only=True,

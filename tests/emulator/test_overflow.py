@@ -1,0 +1,105 @@
+"""From 1.0 on receive threads hand over whole reads; in 2.x what finds a full queue waits in an overflow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from storm_lab.model import Executor, Slot, StormVersion
+from storm_lab.model.version import V1_0_6, V2_8_8
+from tests.emulator.scene import (
+    MS,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    at_times,
+    in_turn,
+    nodes,
+    start_chain,
+)
+
+PLACES = 1024
+SMALL = {"topology.executor.receive.buffer.size": PLACES}
+
+
+def mains(scene: Scene, *, spouts: bool) -> list[int]:
+    """The main threads of the spouts, or of the bolts."""
+    k = scene.plane.kernel
+    return [
+        int(e.main_thread)
+        for e in k.executor
+        if e.alive and bool(k.component[e.component].is_spout) == spouts
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "size", "reads"),
+    [
+        pytest.param(V1_0_6, 100, 2, id="all that has arrived"),
+        pytest.param(V2_8_8, 100, 2, id="in 2.x, too"),
+        pytest.param(V2_8_8, 10_000, 15, id="64 KiB at most, seven tuples of 10 KB"),
+    ],
+)
+def test_reads_of_a_receive_thread(version: StormVersion, size: int, reads: int) -> None:
+    """A hundred tuples are sent at once. Two are read first; the others arrive meanwhile."""
+    scene = start_chain(
+        (1, 1), 0, at_times([0] * 100), nodes(2), apart, size=size, version=version, ideal=True
+    )
+    k = scene.plane.kernel
+    k.cost["read"] = 1 * MS
+    scene.play(1 * SECOND)
+    started = scene.tape.column("executions", "start_ns")
+    assert len(started) == 100
+    assert len(np.unique(started)) == reads
+
+
+def test_a_sender_of_2_x_goes_on_when_the_full_queue_and_its_overflow_are_empty() -> None:
+    """The bolt takes a millisecond per tuple, so each of the sender's pauses is longer than a second."""
+    scene = start_chain((1, 1), 1 * MS, SATURATED, nodes(2), apart, given=SMALL, version=V2_8_8)
+    (spout,), (bolt,) = mains(scene, spouts=True), mains(scene, spouts=False)
+    waited, pauses, left = False, 0, 0
+    for ms in range(10_000):
+        scene.play(ms * MS)
+        thread = scene.plane.kernel.thread
+        # A full transfer queue stops it for moments, too.
+        waits = bool(thread["waits"][spout]) and thread["senders"][bolt] == spout
+        if waited and not waits:
+            pauses += 1
+            assert left <= 2, "it waits for the last tuple, not for the first free place"
+        waited, left = waits, int(thread["length"][bolt] + thread["overflow"][bolt])
+    assert 3 <= pauses <= 9
+
+
+def test_in_2_x_a_flood_from_its_own_worker_shuts_out_what_other_workers_send_a_bolt() -> None:
+    """The bolt never finds its queue empty, so it takes nothing from the overflow, and the sender waits."""
+
+    def place(executor: Executor) -> Slot:
+        far = executor.component == "spout" and executor.start == 2
+        return Slot("node1" if far else "node0", 6700)
+
+    scene = start_chain((2, 1), 1 * MS, SATURATED, nodes(2, cores=4), place, given=SMALL, version=V2_8_8)
+    scene.play(20 * SECOND)
+    started = scene.tape.column("executions", "start_ns")
+    senders = scene.tape.column("executions", "source_task")[started > 5 * SECOND]
+    assert len(senders) > 10_000
+    assert len(set(senders)) == 1
+
+
+def test_rings_of_2_x_turn_from_a_full_target_while_the_sender_waits_for_it() -> None:
+    """One of two bolts is ten times as slow: it needs half a minute for its full queue, and the spout waits.
+
+    A timer takes ten of its weight of 100 every second from the first report of its load on, after 5 s.
+    """
+    scene = start_chain((1, 2), 100 * US, SATURATED, nodes(3, cores=4), in_turn(3), version=V2_8_8)
+    k = scene.plane.kernel
+    bolts = mains(scene, spouts=False)
+    k.node["slowdown"][k.thread["node"][bolts[0]]] *= 10
+    weights = []
+    for second in (4, 30):
+        scene.play(second * SECOND)
+        weights.append([int(value) % 1000 for value in k.permutation[:2]])
+    (spout,) = mains(scene, spouts=True)
+    assert k.thread["senders"][bolts[0]] == spout
+    assert weights == [[100, 100], [0, 100]]
