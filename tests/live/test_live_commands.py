@@ -69,7 +69,7 @@ def test_every_help_page_shows_examples(storm_lab: Callable[..., Answer], comman
         (("up", "--hosts", "cloud"), "Invalid value for '--hosts'"),
         (("record", "lihgt"), "sitting = 'lihgt': the suite has no such sitting; did you mean light?"),
         (
-            ("record", "linear", "--version", "2.8"),
+            ("record", "logged", "--version", "2.8"),
             "--version = '2.8': none of these sittings is played on this version",
         ),
         (("trust", "--folder", "/no/such"), "folder = '/no/such': there are no recorded runs"),
