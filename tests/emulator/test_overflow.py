@@ -103,3 +103,31 @@ def test_rings_of_2_x_turn_from_a_full_target_while_the_sender_waits_for_it() ->
     (spout,) = mains(scene, spouts=True)
     assert k.thread["senders"][bolts[0]] == spout
     assert weights == [[100, 100], [0, 100]]
+
+
+def test_in_2_x_an_executor_takes_all_of_an_overflow_that_it_finds_when_its_queue_is_empty() -> None:
+    """What its own worker sends meanwhile, 300 tuples/s, waits until it is through."""
+    times = [0] * 1000 + [100 * MS + line * SECOND // 300 for line in range(600)]
+    scene = start_chain((1, 1), 1 * MS, at_times(times), nodes(1, cores=4), version=V2_8_8)
+    scene.play(300 * MS)
+    k = scene.plane.kernel
+    (bolt,) = mains(scene, spouts=False)
+    t = k.thread[bolt]
+    assert t.length > 600
+    kept = int(t.head)
+    for _ in range(99):
+        kept = int(k.message["next"][kept])
+    t.overflow_head, t.overflow_tail, t.overflow = k.message["next"][kept], t.tail, t.length - 100
+    t.tail, t.length, t.places = kept, 100, 100
+    k.message["next"][kept] = -1
+    overflow = int(t.overflow)
+    scene.play(3 * SECOND)
+    entered, started = (
+        scene.tape.column("executions", "enqueue_ns"),
+        scene.tape.column("executions", "start_ns"),
+    )
+    order = entered[np.argsort(started, kind="stable")]
+    early = np.flatnonzero(order <= 300 * MS)
+    last = early[-overflow:]
+    assert (np.diff(last) == 1).all()
+    assert last[0] - early[-overflow - 1] > 30, "those that came while the queue was emptied are first"

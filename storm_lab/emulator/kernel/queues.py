@@ -194,6 +194,7 @@ def enqueue_from_afar(k: State, thread: int, m: int) -> None:
     if t.overflow == 0 and has_room(k, thread):
         enqueue(k, thread, m)
         return
+    rows.message(k, m).time = rows.s(k, 0).now
     t.overflow_head = append(k, t.overflow_head, t.overflow_tail, m)
     t.overflow_tail = m
     t.overflow += 1
