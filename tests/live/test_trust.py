@@ -264,6 +264,11 @@ def start_s(run: Run) -> list[float]:
     return found
 
 
+_TOO_SOON = pytest.mark.xfail(
+    strict=True, reason="0.6 to 0.7 times: a JVM that starts leaves a part of its core idle"
+)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("machine", "generation", "sittings"),
@@ -273,16 +278,13 @@ def start_s(run: Run) -> list[float]:
             "0.9",
             ("bare", "bare-c1", "calls", "linear", "diamond", "page-load", "control", "packing"),
         ),
-        ("amd-epyc", "2.8", ("bare", "light", "waiting", "load", "control", "packing")),
-        ("amd-epyc-2445", "0.9", ("bare", "bare-c1", "calls", "packing", "calibration")),
-        ("intel-xeon", "0.9", ("waiting", "load", "control")),
-        ("intel-xeon", "2.8", ("light", "waiting")),
-        pytest.param(
-            "intel-xeon",
-            "2.8",
-            ("load",),
-            marks=pytest.mark.xfail(strict=True, reason="1.40 times: polls of idle threads"),
-        ),
+        ("amd-epyc", "2.8", ("bare", "light", "waiting", "control", "packing")),
+        ("amd-epyc-2445", "0.9", ("bare", "calls", "packing", "calibration")),
+        ("intel-xeon", "0.9", ("load", "control")),
+        ("intel-xeon", "2.8", ("light", "waiting", "load")),
+        pytest.param("amd-epyc", "2.8", ("load",), marks=_TOO_SOON),
+        pytest.param("amd-epyc-2445", "0.9", ("bare-c1",), marks=_TOO_SOON),
+        pytest.param("intel-xeon", "0.9", ("waiting",), marks=_TOO_SOON),
     ],
 )
 def test_emulated_workers_are_ready_about_as_soon_as_real_ones(
