@@ -87,7 +87,7 @@ def _story(row: dict[str, str]) -> str:
         ("metric", claim.metric + (f"; against {claim.baseline}" if claim.baseline else "")),
         ("printed", row["expected"]),
         ("band", row["band"]),
-        ("measured", row["measured"] or "nothing yet"),
+        ("measured", row["measured"] or ("" if claim.untestable else "nothing yet")),
         ("verdict", f"{row['verdict']} ({row['basis']})"),
         ("because", row["reason"]),
         ("standing", row["standing"]),
@@ -98,7 +98,7 @@ def _story(row: dict[str, str]) -> str:
         ("reading", row["reading"]),
         ("note", claim.note),
         ("argued", _explanation_link(claim)),
-        ("run it", f"storm-lab run {claim.owner}"),
+        ("run it", "" if claim.untestable else f"storm-lab run {claim.owner}"),
         ("try it", f"storm-lab run {claim.owner} {row['trial']}" if row["trial"] else ""),
     ]
     return "\n".join(f"{name:>9}  {text}" for name, text in lines if text)

@@ -321,6 +321,12 @@ def test_a_message_replaces_the_answer_if_no_claim_matches(storm_lab: Program, m
     assert out == "no claim matches all of these\n"
 
 
+def test_a_claim_that_cannot_be_tested_is_not_said_to_await_a_run(storm_lab: Program) -> None:
+    _, out, _ = storm_lab("claims", "tstorm-aniello-fallback")
+    names = [line.split()[0] for line in out.splitlines()]
+    assert names == ["claim", "paper", "says", "metric", "verdict", "because", "standing"]
+
+
 def test_a_limit_of_the_machine_is_one_line_and_status_1(
     storm_lab: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
