@@ -41,10 +41,11 @@ _OFFER = Resources(100.0, 20480.0)
 
 
 LOGGED = ("linear", "diamond")
-"""Topologies that are played with the debug log, as in the recordings, on hosts with one core each."""
-_WORKERS = {"one-worker": 1, "two-workers": 2}
-"""Workers per host of these topologies, by the end of a scene's name."""
-_LOGGED_START_S = 60.0
+"""Topologies that are also played with the debug log, as in the recordings."""
+WORKERS = {"one-worker": 1, "two-workers": 2}
+"""Workers per host where each host has a core of its own, by the end of a scene's name."""
+_OWN_CORE_START_S, _LOGGED_START_S = 45.0, 60.0
+"""Time until a placement is measured on such hosts, without and with the debug log."""
 _SAMPLE_EVERY = 100_000
 """The executions of one root tuple in this many are logged: floods without acks have no latencies."""
 
@@ -99,15 +100,14 @@ def _in_turn(plan: TopologyPlan, schedule: Schedule, before_s: float) -> Topolog
     return replace(plan, submit_s=schedule.first_measured_s(plan.topology.id) - before_s)
 
 
-def _logged_plan(topology: str, workers: str) -> TopologyPlan:
-    """Plan two executors of each component, one for each host; flooded, with the debug log."""
-    found = layout(topology, debug=True)
+def _even_plan(name: str, topology: str, workers: int, debug: bool) -> TopologyPlan:
+    """Plan two executors of each component, one for each host; flooded."""
+    found = layout(topology, debug=debug)
     components = tuple(replace(each, executors=2, tasks=2) for each in found.topology.components)
-    name = f"logged-{topology}-{workers}"
-    return _flooded(found, id=name, components=components, workers=2 * _WORKERS[workers])
+    return _flooded(found, id=name, components=components, workers=2 * workers)
 
 
-def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersion, first: int) -> Assignment:
+def _even_placement(plan: TopologyPlan, machines: Cluster, version: StormVersion, first: int) -> Assignment:
     """Place one executor of each component on each host, dealing components to the host's workers in turn."""
     order = [component.id for component in plan.topology.components]
     workers = plan.topology.workers // len(machines.nodes)
@@ -118,14 +118,18 @@ def _logged_placement(plan: TopologyPlan, machines: Cluster, version: StormVersi
     return Assignment.of(placed.items())
 
 
-def logged(version: StormVersion, mhz: float) -> tuple[Schedule, EmulationSpec]:
-    """Describe Linear and Diamond on two hosts with a core each, in one worker a host and in two, in turn."""
-    variants = list(product(LOGGED, _WORKERS))
-    names = [f"logged-{topology}-{workers}" for topology, workers in variants]
-    schedule = floods(*[(name,) for name in names], start_s=_LOGGED_START_S)
+def own_cores(
+    version: StormVersion, mhz: float, *, prefix: str, topologies: tuple[str, ...], debug: bool
+) -> tuple[Schedule, EmulationSpec]:
+    """Describe topologies on two hosts with a core each, in one worker a host and in two, in turn."""
+    start_s = _LOGGED_START_S if debug else _OWN_CORE_START_S
+    variants = {f"{prefix}-{each}-{workers}": (each, workers) for each, workers in product(topologies, WORKERS)}
+    schedule = floods(*[(name,) for name in variants], start_s=start_s)
     machines = quota_cluster(mhz, cores=1)
-    plans = [_in_turn(_logged_plan(*variant), schedule, _LOGGED_START_S) for variant in variants]
+    plans = []
     placement = Assignment()
-    for number, plan in enumerate(plans):
-        placement = placement.merged(_logged_placement(plan, machines, version, 6700 + 2 * number))
+    for number, (name, (topology, workers)) in enumerate(variants.items()):
+        plan = _even_plan(name, topology, WORKERS[workers], debug)
+        plans.append(_in_turn(plan, schedule, start_s))
+        placement = placement.merged(_even_placement(plan, machines, version, 6700 + 2 * number))
     return schedule, in_sequence(machines, version, plans, placement, schedule, _SAMPLE_EVERY)

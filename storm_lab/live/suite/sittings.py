@@ -24,6 +24,23 @@ def _pairs(measure: Measure, *names: str) -> tuple[tuple[Measure, str, str], ...
     return tuple((measure, one, other) for one, other in combinations(names, 2))
 
 
+def _own_cores(name: str, title: str, versions: tuple[str, ...], topologies: tuple[str, ...]) -> Sitting:
+    """Return a sitting of topologies on hosts with a core each, in one worker a host and in two."""
+    return Sitting(
+        name,
+        title,
+        partial(rstorm.own_cores, prefix=name, topologies=topologies, debug=name == LOGGED),
+        versions,
+        tuple(
+            (Measure.THROUGHPUT, f"{name}-{topology}-two-workers", f"{name}-{topology}-one-worker")
+            for topology in topologies
+        ),
+        pinned=True,
+        c1_only=True,
+        in_suite=name == LOGGED,
+    )
+
+
 SITTINGS: dict[str, Sitting] = {
     sitting.name: sitting
     for sitting in (
@@ -90,18 +107,8 @@ SITTINGS: dict[str, Sitting] = {
             )
             for topology in rstorm.TOPOLOGIES
         ),
-        Sitting(
-            LOGGED,
-            "R-Storm's Linear and Diamond with debug logs, hosts of one core, one worker each and two",
-            rstorm.logged,
-            ("0.9.2",),
-            tuple(
-                (Measure.THROUGHPUT, f"logged-{topology}-two-workers", f"logged-{topology}-one-worker")
-                for topology in rstorm.LOGGED
-            ),
-            pinned=True,
-            c1_only=True,
-        ),
+        _own_cores("own-core", "R-Storm's topologies on hosts of one core", _OLD_FIRST, rstorm.TOPOLOGIES),
+        _own_cores(LOGGED, "R-Storm's topologies with debug logs, hosts of one core", ("0.9.2",), rstorm.LOGGED),
         Sitting(
             "batches",
             "Queues that are filled in batches, near and far",
