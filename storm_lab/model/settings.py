@@ -62,6 +62,7 @@ RECEIVER_BATCH = "topology.receiver.buffer.size"
 PRODUCER_BATCH = "topology.producer.batch.size"
 TRANSFER_BATCH = "topology.transfer.batch.size"
 FLUSH_MS = "topology.batch.flush.interval.millis"
+OVERFLOW_CHECK_MS = "topology.backpressure.check.millis"
 DISRUPTOR_BATCH = "topology.disruptor.batch.size"
 DISRUPTOR_FLUSH_MS = "topology.disruptor.batch.timeout.millis"
 SPOUT_SLEEP_MS = "topology.sleep.spout.wait.strategy.time.ms"
@@ -119,6 +120,7 @@ OF_TOPOLOGY: Mapping[str, Setting] = {
     PRODUCER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
     TRANSFER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
     FLUSH_MS: Setting(int, 0, 60_000, since=V2_0_0),
+    OVERFLOW_CHECK_MS: Setting(int, 1, 60_000, since=V2_0_0),
     DISRUPTOR_BATCH: Setting(int, 1, 1024, since=V1_0_0, until=V2_0_0),
     DISRUPTOR_FLUSH_MS: Setting(int, 1, 60_000, since=V1_0_0, until=V2_0_0),
     SPOUT_SLEEP_MS: Setting(int, 1, 60_000, until=V2_0_0),

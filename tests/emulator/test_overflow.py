@@ -72,6 +72,26 @@ def test_a_sender_of_2_x_goes_on_when_the_full_queue_and_its_overflow_are_empty(
     assert 3 <= pauses <= 9
 
 
+@pytest.mark.parametrize("every_ms", [50, 400])
+def test_a_worker_of_2_x_looks_at_intervals_whether_an_overflow_is_gone(every_ms: int) -> None:
+    """The bolt takes what is left of its overflow and is idle until then; two overflows are followed."""
+    given = {**SMALL, "topology.backpressure.check.millis": every_ms}
+    scene = start_chain((1, 1), 1 * MS, SATURATED, nodes(2), apart, given=given, version=V2_8_8)
+    (spout,), (bolt,) = mains(scene, spouts=True), mains(scene, spouts=False)
+    overflow, gone, waits = 0, [], []
+    for ms in range(6000):
+        scene.play(ms * MS)
+        t = scene.plane.kernel.thread[bolt]
+        if overflow > 0 and t.overflow == 0:
+            gone.append(ms)
+        if len(gone) > len(waits) and t.senders != spout:
+            waits.append(ms)
+        overflow = int(t.overflow)
+    assert len(waits) >= 2
+    for ended, noticed in zip(gone, waits, strict=True):
+        assert noticed == (ended // every_ms + 1) * every_ms
+
+
 def test_in_2_x_a_flood_from_its_own_worker_shuts_out_what_other_workers_send_a_bolt() -> None:
     """The bolt never finds its queue empty, so it takes nothing from the overflow, and the sender waits."""
 

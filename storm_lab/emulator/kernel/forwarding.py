@@ -209,7 +209,7 @@ def _full_queue(k: State, thread: int, m: int, receiver: int) -> int:
         message = rows.message(k, m)
         if t.kind == kinds.MAIN and message.target >= 0 and message.locality != kinds.IN_PROCESS:
             target = rows.executor(k, message.target).main_thread
-            if rows.thread(k, target).overflow > 0:
+            if rows.thread(k, target).stops_senders != 0:
                 return target
     if t.gathers != 0:
         return -1 if _takes_more(k, thread, receiver) else receiver

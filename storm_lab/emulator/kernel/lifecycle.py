@@ -154,6 +154,7 @@ def _stop_thread(k: State, thread: int) -> int:
         bursts.release_log(k, thread)
     while t.waiters >= 0:
         waiters.release_waiter(k, thread)
+    t.stops_senders = 0
     waiters.release_senders(k, thread)
     return queued
 

@@ -6,8 +6,9 @@ on; up to 0.10 an executor's receive queue lets all go on at the end of a batch.
 which queues are bounded and which overflow, by version.
 
 In 2.x what comes from other workers and finds an executor's queue full waits in an overflow of its own, of
-which the executor takes nothing before it has found its queue empty (``JCQueue.consumeImpl`` of 2.8.3). As
-long as there is an overflow, executors of other workers send it nothing (``BackPressureTracker``).
+which the executor takes nothing before it has found its queue empty (``JCQueue.consumeImpl`` of 2.8.3). Then
+executors of other workers send it nothing until its worker's timer next finds that there is no overflow any
+more (``BackPressureTracker``).
 
 A workload's trace and the messages of a long queue do not fit into a core's cache, and which record a message
 names is known only when the message itself has been read. So each step prefetches what the next step reads:
@@ -198,6 +199,7 @@ def enqueue_from_afar(k: State, thread: int, m: int) -> None:
     t.overflow_head = append(k, t.overflow_head, t.overflow_tail, m)
     t.overflow_tail = m
     t.overflow += 1
+    t.stops_senders = 1
 
 
 @inline
@@ -247,6 +249,16 @@ def _pop(k: State, thread: int) -> int:
 
 
 @jit
+def _schedule_check(k: State, thread: int) -> None:
+    """Schedule when its worker's timer next finds that a thread's overflow is gone."""
+    s = rows.s(k, 0)
+    w = rows.worker(k, rows.thread(k, thread).worker)
+    every = rows.topology(k, w.topology).overflow_check
+    # 2.x has no send threads, so the timer of this executor's is free.
+    events.schedule(k, events.timer_source(k, thread + 1), s.now + every - (s.now - w.started) % every)
+
+
+@jit
 def _take_overflow(k: State, thread: int) -> int:
     """Remove and return the first message of a thread's overflow."""
     t = rows.thread(k, thread)
@@ -260,7 +272,7 @@ def _take_overflow(k: State, thread: int) -> int:
     rows.message(k, m).next = -1
     if t.overflow == 0:
         t.overflow_tail = -1
-        waiters.release_senders(k, thread)
+        _schedule_check(k, thread)
     return m
 
 

@@ -19,6 +19,7 @@ from storm_lab.emulator.kernel import (
     routing,
     run_queue,
     spout,
+    waiters,
 )
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
@@ -253,9 +254,11 @@ def _after_burst(k: State, thread: int) -> None:
 
 @jit
 def timer_fires(k: State, thread: int) -> None:
-    """End a thread's sleep, wait for a server, or empty turn."""
+    """End a thread's sleep, wait for a server, or empty turn; in 2.x look whether an overflow is gone."""
     t = rows.thread(k, thread)
-    if t.state == kinds.POLLING:
+    if t.kind == kinds.SEND and rows.s(k, 0).version_2 != 0:
+        waiters.check_overflow(k, thread - 1)
+    elif t.state == kinds.POLLING:
         spout.spout_turn(k, thread)
     elif t.state == kinds.WAKING:
         polling.stop_polling(k, thread)

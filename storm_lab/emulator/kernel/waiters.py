@@ -58,6 +58,14 @@ def release_senders(k: State, thread: int) -> None:
 
 
 @jit
+def check_overflow(k: State, thread: int) -> None:
+    """2.x: let executors of other workers send to a thread again if its overflow is still gone."""
+    if rows.thread(k, thread).overflow == 0:
+        rows.thread(k, thread).stops_senders = 0
+        release_senders(k, thread)
+
+
+@jit
 def release_waiter(k: State, thread: int) -> None:
     """Let the first thread that waits for room in this queue go on, after those that already may."""
     t = rows.thread(k, thread)

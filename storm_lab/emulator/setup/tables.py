@@ -30,6 +30,8 @@ from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
 # topology.batch.flush.interval.millis of 2.x.
 BATCH_1 = 100
 FLUSH_MS_DEFAULT = 1
+# Default of topology.backpressure.check.millis of 2.x.
+OVERFLOW_CHECK_MS = 50
 _ALL = 1 << 30
 # Default of storm.messaging.netty.buffer_size, bytes: socket buffers at either end of a connection.
 SOCKET_BUFFER = 5_242_880
@@ -247,6 +249,7 @@ def _set_batches(row: Any, topology: Topology, spec: EmulationSpec) -> None:
         row.producer_batch = row.transfer_batch = round(number_of(given, keys.DISRUPTOR_BATCH, BATCH_1))
         if row.producer_batch > 1:
             flush_ms = number_of(given, keys.DISRUPTOR_FLUSH_MS, FLUSH_MS_DEFAULT)
+    row.overflow_check = round(number_of(given, keys.OVERFLOW_CHECK_MS, OVERFLOW_CHECK_MS) * NS_PER_MS)
     if flush_ms > 0:
         # 2.x sets its timer relative to the present, so each tick is late by the slack; 1.x ticks at a
         # fixed period.

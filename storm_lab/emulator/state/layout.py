@@ -46,6 +46,7 @@ DTYPES: dict[str, np.dtype[np.void]] = {
         ("producer_batch", I8),  # from 1.0 on: tuples that a thread gathers for an executor's queue
         ("transfer_batch", I8),  # ... and for a worker's transfer queue
         ("flush", I8),  # ... and time between two flushes of them; 0 = no flushes
+        ("overflow_check", I8),  # 2.x: how often a worker looks whether executors' overflows are gone
         *each(I4, "main_places", "send_places", "transfer_places"),  # capacities of its queues
     ),
     "stream": record(("first_subscription", I4), ("subscriptions", I4)),

@@ -272,7 +272,8 @@ TYPES: dict[str, np.dtype[np.void]] = {
         *each(I4, "overflow_head", "overflow_tail"),
         ("overflow", I4),  # how many there are
         ("overflow_due", I4),  # how many of them it takes before it looks at its queue again
-        *each(I4, "senders", "last_sender"),  # executors of other workers that wait until there are none
+        ("stops_senders", I1),  # 1: there were some when its worker's timer last looked
+        *each(I4, "senders", "last_sender"),  # executors of other workers that wait for that to end
     ),
     "message": cache_line_record(
         ("edge", U8),
