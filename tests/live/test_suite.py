@@ -122,7 +122,14 @@ def test_the_emulator_submits_one_topology_after_another_as_the_player_does():
 
 @pytest.mark.parametrize(
     ("sitting", "cores"),
-    [("control", 1.76), ("light", 1.76), ("flood", 2.0), ("linear", 2.0), ("logged", None), ("own-core", None)],
+    [
+        ("control", 1.76),
+        ("light", 1.76),
+        ("flood", 2.0),
+        ("linear", 2.0),
+        ("logged", None),
+        ("own-core", None),
+    ],
 )
 def test_nodes_share_the_cores_of_the_machine_unless_each_has_its_own_core(sitting: str, cores: float | None):
     """Nodes without quotas share what a cluster may use; nodes with quotas compete for all cores."""

@@ -123,7 +123,9 @@ def own_cores(
 ) -> tuple[Schedule, EmulationSpec]:
     """Describe topologies on two hosts with a core each, in one worker a host and in two, in turn."""
     start_s = _LOGGED_START_S if debug else _OWN_CORE_START_S
-    variants = {f"{prefix}-{each}-{workers}": (each, workers) for each, workers in product(topologies, WORKERS)}
+    variants = {
+        f"{prefix}-{each}-{workers}": (each, workers) for each, workers in product(topologies, WORKERS)
+    }
     schedule = floods(*[(name,) for name in variants], start_s=start_s)
     machines = quota_cluster(mhz, cores=1)
     plans = []

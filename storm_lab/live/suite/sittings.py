@@ -108,7 +108,7 @@ SITTINGS: dict[str, Sitting] = {
             for topology in rstorm.TOPOLOGIES
         ),
         _own_cores("own-core", "R-Storm's topologies on hosts of one core", _OLD_FIRST, rstorm.TOPOLOGIES),
-        _own_cores(LOGGED, "R-Storm's topologies with debug logs, hosts of one core", ("0.9.2",), rstorm.LOGGED),
+        _own_cores(LOGGED, "R-Storm's topologies with their debug logs", ("0.9.2",), rstorm.LOGGED),
         Sitting(
             "batches",
             "Queues that are filled in batches, near and far",
