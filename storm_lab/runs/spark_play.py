@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 _POLL_SECONDS = 0.5
 """Seconds between two polls for complete runs."""
 
-_GRACE_S = 15.0
-"""Seconds to wait for cancelled tasks; Spark kills their processes after two."""
+_GRACE_S, _QUIET_S = 15.0, 2.5
+"""Seconds to wait for cancelled tasks, at most and after the last incomplete run was seen: Spark kills their
+processes after two, and until then a task may begin another run.
+"""
 
 
 def play_on_spark(
@@ -94,14 +96,22 @@ def _job(runs: Sequence[PlannedRun], spark: SparkSession) -> dict[str, str]:
                 spark.sparkContext.cancelAllJobs()
             with suppress(Exception):
                 spark.interruptAll()
-            # Spark kills the processes of cancelled tasks, which cannot remove their incomplete runs.
-            end = time.monotonic() + _GRACE_S
-            while sum(remove_leftovers(run.folder) for run in runs) and time.monotonic() <= end:
-                time.sleep(0.1)
+            _remove_incomplete(runs)
             if interruptions:
                 raise KeyboardInterrupt from None
             raise
     return dict(zip(answers["run"], answers["error"], strict=True))
+
+
+def _remove_incomplete(runs: Sequence[PlannedRun]) -> None:
+    """Remove the incomplete runs of cancelled tasks, whose processes Spark kills before they can do so."""
+    now = time.monotonic()
+    end, quiet_from = now + _GRACE_S, now
+    while now <= min(end, quiet_from + _QUIET_S):
+        if sum(remove_leftovers(run.folder) for run in runs):
+            quiet_from = now
+        time.sleep(0.1)
+        now = time.monotonic()
 
 
 def _played(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
