@@ -14,7 +14,7 @@ from typing import cast
 
 from storm_lab.errors import UserError, unknown_name
 from storm_lab.model.checks import Allowed
-from storm_lab.model.version import V0_9_0, V0_10_0, V1_0_0, V2_0_0, StormVersion
+from storm_lab.model.version import V0_9_0, V0_9_2, V0_10_0, V1_0_0, V2_0_0, StormVersion
 
 SettingValue = float | str | bool
 
@@ -116,7 +116,7 @@ OF_TOPOLOGY: Mapping[str, Setting] = {
     RECEIVE_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
     SEND_BUFFER: Setting(int, 1, _BUFFER, until=V2_0_0, power_of_two=True),
     TRANSFER_BUFFER: Setting(int, 1, _BUFFER, power_of_two=True),
-    RECEIVER_BATCH: Setting(int, 1, 1000, until=V0_10_0),
+    RECEIVER_BATCH: Setting(int, 1, 1000, until=V0_9_2),
     PRODUCER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
     TRANSFER_BATCH: Setting(int, 1, 1 << 15, since=V2_0_0),
     FLUSH_MS: Setting(int, 0, 60_000, since=V2_0_0),

@@ -11,8 +11,20 @@ import pytest
 
 from storm_lab.emulator.state.kinds import NETWORK
 from storm_lab.model import Executor, Slot, StormVersion
-from storm_lab.model.version import V0_8_2, V0_9_7, V2_8_8
-from tests.emulator.scene import MS, SATURATED, SECOND, US, Scene, bolts_apart, nodes, rate, start_chain
+from storm_lab.model.version import V0_8_2, V0_9_0, V0_9_2, V0_9_7, V2_8_8
+from tests.emulator.scene import (
+    MS,
+    SATURATED,
+    SECOND,
+    US,
+    Scene,
+    apart,
+    at_times,
+    bolts_apart,
+    nodes,
+    rate,
+    start_chain,
+)
 
 
 def executed(scene: Scene, component: str) -> int:
@@ -38,6 +50,25 @@ def test_arriving_tuples_are_read_and_decoded_even_if_they_are_never_executed() 
     scene.plane.run_until(19 * SECOND)
     assert (network_cpu(scene) - read) / (40 * US) == pytest.approx(9 * 2500, rel=0.01)
     assert executed(scene, "bolt0") - done < 0.25 * 9 * 2500
+
+
+@pytest.mark.parametrize(
+    ("version", "size", "lists"),
+    [
+        pytest.param(V0_9_0, 100, 1 + 13, id="up to 0.9.1, eight tuples at most"),
+        pytest.param(V0_9_2, 100, 2, id="from 0.9.2 on, what one read has brought"),
+        pytest.param(V0_9_2, 10_000, 1 + 14, id="64 KiB at most, seven tuples of 10 KB"),
+    ],
+)
+def test_places_that_a_receive_thread_fills(version: StormVersion, size: int, lists: int) -> None:
+    """A hundred tuples are sent at once. Two are read first; the others arrive meanwhile."""
+    arrivals = at_times([0] * 100)
+    scene = start_chain((1, 1), 10 * MS, arrivals, nodes(2), apart, size=size, version=version, ideal=True)
+    k = scene.plane.kernel
+    k.cost["read"] = 1 * MS
+    scene.plane.run_until(19 * MS)
+    (bolt,) = (e.main_thread for e in k.executor if not k.component[e.component].is_spout)
+    assert k.thread["places"][bolt] == lists
 
 
 def test_zeromq_workers_and_storm_2_have_no_network_thread_of_their_own() -> None:

@@ -216,7 +216,10 @@ def shares_place(k: State, feeder: int, thread: int) -> bool:
     Up to 0.10 a place of a queue holds all that a send or receive thread hands over at once, as one list.
     """
     t = rows.thread(k, feeder)
-    listed = rows.s(k, 0).lists != 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
+    lists = rows.s(k, 0).lists
+    listed = lists != 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
+    if lists == 2 and t.kind == kinds.NETWORK:
+        listed = True
     return listed and rows.thread(k, thread).placed == t.hand_over
 
 

@@ -71,6 +71,8 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     batch = rows.s(k, 0).seq + 1
     t.hand_over = batch
     remote = False
+    # From 0.9.2 on a receive thread takes what one read has brought.
+    reads = t.kind == kinds.RECEIVE and rows.s(k, 0).lists == 2
     for _ in range(min(t.length, most)):
         m = queues.take(k, thread)
         if t.kind == kinds.SEND:
@@ -89,6 +91,8 @@ def _batch_start(k: State, thread: int, most: int) -> None:
                 calls += c.write + bursts.long_sleep_work(k, slept)
         elif t.kind == kinds.NETWORK or rows.s(k, 0).netty == 0:
             work += c.receive
+            if t.kind == kinds.NETWORK:
+                read += rows.message(k, m).bytes + c.header_bytes
             if c.read != 0 and _is_first(k, _sender_of(k, t.worker, m), batch):
                 calls += c.read
             if rows.s(k, 0).version_1 != 0:
@@ -101,6 +105,8 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             work += c.deliver
         queues.add_output(k, thread, m)
         if read >= READ_BYTES:
+            break
+        if reads and t.head >= 0 and rows.message(k, t.head).place != 0:
             break
     if t.kind == kinds.SEND and c.empty_batch != 0 and not remote:
         _wake_for_nothing(k, t.worker)

@@ -24,7 +24,7 @@ from storm_lab.emulator.unreached import unreached_of
 from storm_lab.model import ACKER, Executor, Topology, acker_count, executors_of
 from storm_lab.model import settings as keys
 from storm_lab.model.settings import flag_of, number_of
-from storm_lab.model.version import V0_9_0, V1_0_0, V2_0_0
+from storm_lab.model.version import V0_9_0, V0_9_2, V1_0_0, V2_0_0
 
 # Defaults of topology.disruptor.batch.size and batch.timeout.millis of 1.x, and of
 # topology.batch.flush.interval.millis of 2.x.
@@ -104,7 +104,7 @@ def build(spec: EmulationSpec) -> tuple[Kernel, Names]:
     s.heap_cost = round(65536 * cost.full_heap_cost)
     s.full_heap = int(1024 * cost.silent_heap_share)
     s.unreached = unreached_of(version) if spec.unreached is None else spec.unreached
-    s.lists = int(version < V1_0_0)
+    s.lists = 0 if version >= V1_0_0 else 1 if version < V0_9_2 else 2
     s.netty = int(V0_9_0 <= version < V2_0_0)
     s.version_1 = int(version >= V1_0_0)
     s.version_2 = int(version >= V2_0_0)
@@ -201,8 +201,8 @@ def _build_components(arrays: Arrays, spec: EmulationSpec, names: Names) -> None
         row.timeout = round(topology.message_timeout_s * NS_PER_S)
         row.back_pressure = int(flag_of(topology.settings, keys.BACK_PRESSURE))
         row.debug = int(flag_of(topology.settings, keys.DEBUG))
-        # From 1.0 on Netty's own thread hands over all that it has read.
-        batch = spec.cost.receive_batch if spec.version < V1_0_0 else _ALL
+        # From 0.9.2 on the receive thread hands over what Netty's thread has read at once.
+        batch = spec.cost.receive_batch if spec.version < V0_9_2 else _ALL
         row.receive_batch = round(number_of(topology.settings, keys.RECEIVER_BATCH, batch))
         row.max_pending = topology.max_spout_pending or 0
         sizes = QueueSizes.of(spec.version, topology.settings)
