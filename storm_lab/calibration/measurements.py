@@ -9,6 +9,7 @@ import numpy as np
 
 from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
+from storm_lab.live.polls import EIGHT, ONE
 from storm_lab.live.sampler import LAN, LOOPBACK
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
@@ -21,6 +22,8 @@ _DEFAULT_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
 that were recorded before plays measured their links (`storm_lab.live.sampler`).
 """
+_DEFAULT_POLLS: Values = {ONE: 21.8, EIGHT: 5.65}
+"""Measured on the machine of data/live/amd-epyc. Used for runs recorded before plays measured polls."""
 _SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
 """Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
 version. Two threads of the system executor wait 10 ms at a time; the two that flush batches in 1.x wait 1 ms.
@@ -89,10 +92,26 @@ def measurements_of(own: Sequence[Recorded]) -> Measurements:
 
 def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     """Return the time of a message between hosts, and within one, in us: the median over the runs."""
+    return _conditions(recorded, _DEFAULT_LINKS)
+
+
+def polls_of(recorded: Sequence[Recorded]) -> dict[str, float]:
+    """Return what polls cost, on a core of the reference clock: the median over the runs.
+
+    With n polling threads on a core each poll takes a + b / n of it. `look_us` is that of one thread, and
+    `look_beside` what is left of it with many.
+    """
+    found = _conditions(recorded, _DEFAULT_POLLS)
+    many = max(0.0, (8 * found[EIGHT] - found[ONE]) / 7)
+    alone = found[ONE] * recorded[0].mhz / CostModel().reference_mhz * LIVE
+    return {"look_us": float(f"{alone:.3g}"), "look_beside": float(f"{min(1.0, many / found[ONE]):.3g}")}
+
+
+def _conditions(recorded: Sequence[Recorded], defaults: Values) -> dict[str, float]:
     conditions = [each.run.manifest.conditions for each in recorded]
     return {
-        name: float(np.median([facts[name] for facts in conditions if name in facts] or [us]))
-        for name, us in _DEFAULT_LINKS.items()
+        name: float(np.median([facts[name] for facts in conditions if name in facts] or [value]))
+        for name, value in defaults.items()
     }
 
 

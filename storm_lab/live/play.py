@@ -25,6 +25,7 @@ from storm_lab.live.collect import collect
 from storm_lab.live.hosts import HostOptions, machine_mhz
 from storm_lab.live.java_build import SUBMIT_CLASS, player_jar
 from storm_lab.live.lives import LiveRecords
+from storm_lab.live.polls import measure_polls
 from storm_lab.live.releases import Release, find_release
 from storm_lab.live.request import Known
 from storm_lab.live.sampler import MachineSampler, conditions, measure_links, windows_of
@@ -60,8 +61,8 @@ class Stage:
     release: Release
     jar: Path
     bridge: Bridge
-    links: Mapping[str, float]
-    """Latencies of messages, from `measure_links`."""
+    measured: Mapping[str, float]
+    """Latencies of messages and costs of polls, from `measure_links` and `measure_polls`."""
     runs: int = 0
 
 
@@ -84,7 +85,8 @@ def open_stage(
         LiveStorm(version, cluster, bridged=True, settings=settings, hosts=hosts) as storm,
         Bridge(storm.scheduler_socket, policy) as bridge,
     ):
-        yield Stage(storm, release, jar, bridge, measure_links(storm))
+        measured = measure_links(storm) | measure_polls(jar, storm.token)
+        yield Stage(storm, release, jar, bridge, measured)
 
 
 def play_live(
@@ -168,7 +170,7 @@ def play_live(
         ],
     )
     collect(played, log)
-    facts = conditions(stage.storm, sampler.samples) | dict(stage.links)
+    facts = conditions(stage.storm, sampler.samples) | dict(stage.measured)
     return LiveOutcome(played.duration_ns, facts | {"windows": windows_of(sampler.samples, origin_ns)})
 
 
