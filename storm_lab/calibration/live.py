@@ -21,7 +21,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from storm_lab.calibration.measurements import calibrating, links_of, measurements_of
+from storm_lab.calibration.measurements import calibrating, links_of, measurements_of, polls_of
 from storm_lab.calibration.search import LEAST, Ranges, Values, search, steps_of
 from storm_lab.emulator.cost import CostModel
 from storm_lab.errors import UserError
@@ -92,7 +92,7 @@ _FITTED = (
     "warm_up_calls",
     "warm_up_factor",
 )
-"""Fitted for every generation; also `consumer_wake_us` before 2.0, and `look_us` from 2.0 on."""
+"""Fitted for every generation; also `consumer_wake_us` before 2.0."""
 _PRIOR: Values = {
     "code_factor": 0.5,
     "wake_us": 10.0,
@@ -171,10 +171,10 @@ def fit_live(
     calibrating scene is usable.
     """
     own = fitted_on(recorded, generation)
-    idle = "look_us" if find_release(generation).storm >= V2_0_0 else "consumer_wake_us"
-    ranges = _ranges((*_FITTED, idle))
+    waits = () if find_release(generation).storm >= V2_0_0 else ("consumer_wake_us",)
+    ranges = _ranges((*_FITTED, *waits))
     prior = _start_values(ranges, _PRIOR)
-    start = {**links_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
+    start = {**links_of(own), **polls_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
     return _fit(f"Storm {generation}", own, generation, start, ranges, prior, jobs)
 
 

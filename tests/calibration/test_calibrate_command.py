@@ -66,7 +66,7 @@ def test_the_constants_land_in_the_folder_of_data(data: Path) -> None:
 def test_a_check_without_rounds_writes_no_constants(data: Path) -> None:
     before = shipped_constants().read_bytes()
     said = CliRunner().invoke(calibrate, ["--rounds", "0"], catch_exceptions=False)
-    assert "read_us" in said.output and "written" not in said.output
+    assert "look_us" in said.output and "written" not in said.output
     assert not list(data.rglob("*.json"))
     assert shipped_constants().read_bytes() == before
 

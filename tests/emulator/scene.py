@@ -38,6 +38,8 @@ US = 1_000
 # Costs of these scenes: fixed here, so that a new calibration changes no test of a mechanism.
 PLAIN = CostModel(
     warm_up_factor=1.0,
+    emit_us=3.0,
+    poll_us=5.0,
     process_penalty=0.0,
     serialise_us=12.0,
     deserialise_us=13.0,
@@ -58,6 +60,7 @@ PLAIN = CostModel(
     zeromq_factor=1.0,
     storm_1_factor=1.0,
     storm_2_factor=1.0,
+    kryo_2_factor=1.0,
 )
 
 

@@ -83,7 +83,7 @@ def cpu_of_polls(quota: float | None) -> float:
         nodes(2, cores=2, cpu_quota=quota, quota_period_ms=20.0),
         bolts_apart,
         version=V2_8_8,
-        cost=replace(PLAIN, idle_jvm_share=0.0, look_us=10.0, look_beside=1.0, timer_slack_us=55.0),
+        cost=replace(PLAIN, idle_jvm_share=0.0, look_us=10.0, look_beside=1.0, park_us=55.0),
     )
     scene.plane.run_until(SECOND)
     used = scene.plane.sample().executor_cpu_ns.items()
@@ -108,8 +108,8 @@ def test_housekeeping_counts_towards_the_quota_even_while_that_is_used_up():
 
 
 def test_polls_of_idle_threads_count_towards_the_quota():
-    # A poll of 10 us every 55 us.
-    assert cpu_of_polls(None) == pytest.approx(10 / 55, rel=0.1)
+    # A poll of 10 us every 65 us.
+    assert cpu_of_polls(None) == pytest.approx(10 / 65, rel=0.1)
     assert cpu_of_polls(0.05) == pytest.approx(0.05, rel=0.1)
 
 

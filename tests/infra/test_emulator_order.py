@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EMULATOR = ROOT / "storm_lab" / "emulator"
 
 ORDER = (
-    *("cost", "document", "unreached", "attempts", "queue_sizes", "source", "plane"),
+    *("system_cost", "cost", "document", "unreached", "attempts", "queue_sizes", "source", "plane"),
     *("state", "bundle", "kernel", "control"),
     *("spec", "setup", "emulation"),
 )

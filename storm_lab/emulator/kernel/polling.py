@@ -73,7 +73,10 @@ def interrupt_wait(k: State, thread: int) -> None:
 
 @jit
 def set_polling(k: State, thread: int, every: int) -> None:
-    """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll."""
+    """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll.
+
+    A thread that parks for a nanosecond (``every`` = ``fine_poll``) parks again when it has polled.
+    """
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
     cpu.advance(k, t.node)
@@ -81,17 +84,26 @@ def set_polling(k: State, thread: int, every: int) -> None:
     if t.poll_every > 0:
         _charge_polls(k, thread)
         p.pollers -= 1
-        p.poll_rate -= _poll_rate(k, t.poll_every)
-    share = 0
+        p.poll_rate -= t.poll_rate
+    share = t.poll_rate = 0
     together = rows.s(k, 0).machine_capacity > 0 and p.quota == 0
     cores = rows.s(k, 0).machine_cores if together else p.cores
     if every > 0:
-        # The polls of other threads keep the core awake.
-        rate = _machine_poll_rate(k) if together else p.poll_rate
-        t.poll_slept = every if rate == 0 else min(every, c.fine_poll * 1024 * cores // rate)
+        t.poll_rate = c.fine_poll * 1024 // every if c.fine_poll > 0 else 0
+        parks = every == c.fine_poll
+        if parks:
+            # That its core falls asleep is part of what a poll costs.
+            t.poll_slept = 0
+        else:
+            # The polls of other threads keep the core awake.
+            rate = _machine_poll_rate(k) if together else p.poll_rate
+            t.poll_slept = every if rate == 0 else min(every, c.fine_poll * 1024 * cores // rate)
         p.pollers += 1
-        p.poll_rate += _poll_rate(k, every)
-        share = _poll_cost(k, thread) * 1024 // every
+        p.poll_rate += t.poll_rate
+        work = _poll_cost(k, thread)
+        if parks:
+            every += work
+        share = work * 1024 // every
     p.poll_load_alone += share - t.poll_load
     t.poll_load, t.poll_every = share, every
     t.poll_from, t.polls_charged_to = p.poll_clock, p.poll_cpu_clock
@@ -122,12 +134,6 @@ def _machine_poll_rate(k: State) -> int:
         if p.quota == 0:
             rate += p.poll_rate
     return rate
-
-
-@inline
-def _poll_rate(k: State, every: int) -> int:
-    fine = rows.cost(k, 0).fine_poll
-    return fine * 1024 // every if fine > 0 else 0
 
 
 @inline
@@ -175,16 +181,10 @@ def become_idle(k: State, thread: int) -> None:
         return
     if t.kind == kinds.MAIN:
         set_polling(k, thread, c.fine_poll)
-        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, c.fine_time << 10))
+        fine_time = c.parks * t.poll_every
+        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, fine_time << 10))
     else:
         set_polling(k, thread, c.idle_sleep)
-
-
-@inline
-def room_poll_period(k: State, thread: int) -> int:
-    """Return the time between two polls of a thread that waits for room."""
-    c = rows.cost(k, 0)
-    return c.fine_poll + c.wake + _poll_cost(k, thread)
 
 
 @jit
@@ -211,7 +211,8 @@ def end_fine_polling(k: State, thread: int) -> None:
     """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
     t = rows.thread(k, thread)
     cpu.advance(k, t.node)
-    left = (rows.cost(k, 0).fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
+    fine_time = rows.cost(k, 0).parks * t.poll_every
+    left = (fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
     if left > 0:
         events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, left))
     else:
@@ -231,8 +232,8 @@ def set_slowdown(k: State, node: int, slowdown: int, fault_slowdown: int, thread
     for thread in range(threads):
         t = rows.thread(k, thread)
         if t.node == node and t.poll_every > 0:
-            waits_for_room = t.role != kinds.SPOUT and t.waits != 0
-            set_polling(k, thread, room_poll_period(k, thread) if waits_for_room else t.poll_every)
+            parks = t.poll_rate == 1024
+            set_polling(k, thread, rows.cost(k, 0).fine_poll if parks else t.poll_every)
 
 
 @entry

@@ -21,7 +21,7 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
     if rows.cost(k, 0).room_poll > 0 and t.role != kinds.SPOUT:
         # Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's MultiThreadedClaimStrategy); a
         # spout sleeps as between empty turns.
-        polling.set_polling(k, thread, polling.room_poll_period(k, thread))
+        polling.set_polling(k, thread, rows.cost(k, 0).fine_poll)
     f = rows.thread(k, full)
     if t.kind == kinds.MAIN and f.worker != t.worker:
         if f.senders < 0:

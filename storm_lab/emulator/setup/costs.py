@@ -44,6 +44,8 @@ def cost_row(
     if version >= V2_0_0:
         # The overhead of a burst counts as Storm's own code, as few bursts are real context switches.
         c.switch = round(c.switch * cost.storm_2_factor)
+        for name in ("serialise", "serialise_kb", "deserialise", "deserialise_kb"):
+            setattr(c, name, round(getattr(c, name) * cost.kryo_2_factor))
     # A log line costs the same in all versions, so cancel the factor of the version's own code.
     c.log_emit = round(c.log_emit / cost.version_factor(version))
     c.log_receive = round(c.log_receive / cost.version_factor(version))
@@ -75,14 +77,13 @@ def cost_row(
     c.method = round(cost.compile_burst_ms * NS_PER_MS)
     c.call = 1
     c.spread = int(cost.service_cv > 0)
-    # A thread that parks for a nanosecond wakes late by the timer slack.
-    c.fine_poll = max(int(c.late), NS_PER_US)
+    c.fine_poll = max(round(cost.park_us * NS_PER_US), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
     if version < V2_0_0:
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
-        c.fine_time = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP)) * c.fine_poll
+        c.parks = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP))
         c.coarse_poll = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
     c.receive_batch = round(cost.receive_batch)
     return table

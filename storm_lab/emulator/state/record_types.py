@@ -103,9 +103,9 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("empty_turn", I8),  # CPU of an empty turn of an idle spout, with the end of its sleep
         ("look", I8),  # 2.x: CPU of an idle thread's poll of its queue
         ("look_beside", I8),  # cost of a poll where many threads poll on a core, in 1/1024 of that alone
-        ("fine_poll", I8),  # polling interval at first ...
-        ("fine_time", I8),  # ... for this long
-        ("coarse_poll", I8),  # ... and after that
+        ("fine_poll", I8),  # how long a thread parks between polls at first ...
+        ("parks", I8),  # ... so many times
+        ("coarse_poll", I8),  # polling interval after that
         ("high_watermark", I8),  # bytes in a node's card at which a 2.x worker stops writing ...
         ("low_watermark", I8),  # ... and goes on again
         ("receive_batch", I8),
@@ -262,6 +262,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("poll_load", I4),  # what its polls take of a core, in 1/1024
         ("idle_from", I8),  # when it became idle
         ("waits_charged_to", I8),  # until when its worker's housekeeping had charged for waits at that time
+        ("poll_rate", I4),  # its part of its node's `poll_rate`
         ("poll_every", I8),  # polling interval; 0 = it does not poll
         ("poll_from", I8),  # its node's `poll_clock` when it began to poll at this interval
         ("polls_charged_to", I8),  # its node's `poll_cpu_clock` up to which its polls' CPU has been counted
