@@ -211,7 +211,8 @@ def test_a_worker_falls_silent_at_the_check_that_finds_its_heap_full() -> None:
     scene = _flooded(0.6)
     (worker,) = (number for slot, number in scene.workers.items() if slot.node == "node1")
     # An executor's queue takes what a read has brought, a few tuples, in each of its 1,024 places until its
-    # first batch is done, and 76,800 more fill 0.6 of the heap. It is checked at intervals of slightly more than 100 ms.
+    # first batch is done, and 76,800 more fill 0.6 of the heap. It is checked at intervals of slightly more
+    # than 100 ms.
     scene.plane.run_until(3_000 * MS)
     threads = scene.plane.kernel.thread
     queued = int(max((threads["length"] + threads["held"])[threads["kind"] == kinds.MAIN]))

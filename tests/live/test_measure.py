@@ -243,6 +243,17 @@ def test_workers_that_start_earlier_on_real_storm_are_compared_without_a_shift(t
     assert row.compared[0].predicted.value == 100.0
 
 
+def test_nothing_is_predicted_if_emulated_workers_never_become_ready(tmp_path, monkeypatch):
+    live = RunTables(_run(tmp_path / "live"), SPEC)
+    played = RunTables(_run(tmp_path / "played", runtime="emulator"), SPEC)
+    monkeypatch.setattr(played, "ready_s", lambda scene: math.inf)
+    scene = _scene(Measure.THROUGHPUT, from_s=10.0, to_s=16.0, fresh=True)
+    (row,) = compare_sitting(SITTINGS["flood"], "2.8", [scene], [live], [played])
+    (said,) = row.compared
+    assert said.measured is not None
+    assert said.predicted is None
+
+
 @pytest.mark.parametrize(("silent", "count"), [((12.0, 15.0), 20), ((7.8, 8.0), None)])
 def test_a_percentile_needs_twenty_tuples(tmp_path, silent, count):
     tables = RunTables(_run(tmp_path / "run", per_s=5, silent=silent), SPEC)

@@ -280,11 +280,9 @@ def _aligned_by_worker_age(scene: Scene, live: Sequence[RunTables], emulated: Se
     """
     if not scene.fresh:
         return scene
-    late = [
-        tables.ready_s(scene) - mean(other.ready_s(scene) for other in emulated)
-        for tables in live
-        if math.isfinite(tables.ready_s(scene))
-    ]
+    emulated_s = mean(tables.ready_s(scene) for tables in emulated)
+    found = [tables.ready_s(scene) - emulated_s for tables in live]
+    late = [seconds for seconds in found if math.isfinite(seconds)]
     return scene.earlier(max(0, round(mean(late)))) if late else scene
 
 
