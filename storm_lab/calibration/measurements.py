@@ -102,8 +102,9 @@ def polls_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     `look_beside` what is left of it with many.
     """
     found = _conditions(recorded, _DEFAULT_POLLS)
+    clocks = [each.mhz for each in recorded] or [CostModel().reference_mhz]
     many = max(0.0, (8 * found[EIGHT] - found[ONE]) / 7)
-    alone = found[ONE] * recorded[0].mhz / CostModel().reference_mhz * LIVE
+    alone = found[ONE] * clocks[0] / CostModel().reference_mhz * LIVE
     return {"look_us": float(f"{alone:.3g}"), "look_beside": float(f"{min(1.0, many / found[ONE]):.3g}")}
 
 
