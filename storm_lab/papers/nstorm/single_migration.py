@@ -213,7 +213,7 @@ _DRAWN = (*_TABLES, "throughput_10s")
 """The notebook shows averages over 10 s in the paper's own setting only."""
 _REDUCTIONS = "nstorm-fig7-reductions"
 SETTLING = (
-    settling((_REDUCTIONS, "nstorm-fig8-stormstar-storm"), _METHODS, metrics=_DRAWN),
+    settling((_REDUCTIONS, "nstorm-fig7-order", "nstorm-fig8-stormstar-storm"), _METHODS, metrics=_DRAWN),
     settling(
         (
             _REDUCTIONS,

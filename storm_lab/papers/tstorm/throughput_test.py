@@ -230,9 +230,9 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=with_trials(measure, lambda parameters: (*_warm_ups(parameters), *TRIED)),
     settling=(
-        Settling(("tstorm-fig5a-speedup",), (f"{STORM}-fuller", f"{_G1}-fuller"), 20, FULLER_HEAPS_NAME, _MS),
+        Settling(("tstorm-fig5a-speedup",), (f"{STORM}-fuller", f"{_G1}-fuller"), 30, FULLER_HEAPS_NAME, _MS),
         Settling(
-            ("tstorm-fig5b-speedup",), (f"{STORM}-fuller", f"{_G17}-fuller"), 10, FULLER_HEAPS_NAME, _MS
+            ("tstorm-fig5b-speedup",), (f"{STORM}-fuller", f"{_G17}-fuller"), 30, FULLER_HEAPS_NAME, _MS
         ),
         Settling(_STABLE[:1], (STORM,), metrics=_LEVELLED),
         Settling(_STABLE[1:], (_G17,), 20, metrics=_LEVELLED),

@@ -235,7 +235,7 @@ EXPERIMENT = Experiment(
             metrics=("latency_60s", "throughput_60s"),
         ),
         Settling(
-            ("twitter-lat-10m", "twitter-spike-size"),
+            ("twitter-thr-10m", "twitter-lat-10m", "twitter-lat-7m", "twitter-spike-size"),
             variants=(measures.VARIANT,),
             metrics=("latency_60s", "throughput_60s"),
         ),
