@@ -7,7 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from storm_lab.calibration.measurements import polls_of
-from storm_lab.live.polls import poll_costs
+from storm_lab.live.java_build import player_jar
+from storm_lab.live.polls import measure_polls, poll_costs
+from storm_lab.live.releases import find_release
 
 
 def test_a_poll_costs_the_turns_that_a_busy_thread_on_its_core_loses() -> None:
@@ -39,3 +41,9 @@ def test_polls_that_share_nothing_cost_the_same_each() -> None:
 
 def test_recordings_without_such_a_measurement_get_that_of_one_machine() -> None:
     assert polls_of([recorded()]) == {"look_us": 43.6, "look_beside": 0.153}  # type: ignore[list-item]
+
+
+@pytest.mark.live
+def test_a_poll_on_this_machine_costs_microseconds_and_less_beside_others() -> None:
+    found = measure_polls(player_jar(find_release("0.9.2")), "a-test-of-polls")
+    assert 0.5 < found["poll_of_eight_us"] < found["poll_us"] < 500
