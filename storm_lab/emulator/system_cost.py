@@ -112,7 +112,7 @@ class SystemCost:
         " Java 17 on a virtual core: 64 us beside a busy thread and 73 us alone, of these 13 and 18 of CPU",
     )
     look_us: float = constant(
-        6.1,
+        4.4,
         allowed=(0, 80),
         source="CPU per poll of a thread that parks for a nanosecond: an idle thread at its queue (2.x), or "
         "one that waits for room in a queue (up to 0.10). Two context switches and a timer's interrupt, "

@@ -106,7 +106,7 @@ def test_a_fit_that_is_asked_to_end_does_so_at_once_and_writes_nothing(tmp_path:
 def test_a_fit_is_better_than_where_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "ROUNDS", 1)
     recorded = [each for each in recorded_runs(RECORDS) if (each.sitting.name, each.label) == ("bare", "0.9")]
-    begin = {**read_constants(RECORDS / FILE_NAME).constants["0.9"], "code_factor": 0.5}
+    begin = {**read_constants(RECORDS / FILE_NAME).constants["0.9"], "code_factor": 1.5}
     fit = fit_live(recorded, "0.9", begin)
 
     def off(rows) -> float:

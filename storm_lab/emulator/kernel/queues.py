@@ -216,17 +216,20 @@ def shares_place(k: State, feeder: int, thread: int) -> bool:
     Up to 0.10 a place of a queue holds all that a send or receive thread hands over at once, as one list.
     """
     t = rows.thread(k, feeder)
-    lists = rows.s(k, 0).lists
-    listed = lists != 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
-    if lists == 2 and t.kind == kinds.NETWORK:
-        listed = True
+    listed = rows.s(k, 0).lists != 0 and (t.kind == kinds.SEND or t.kind == kinds.RECEIVE)
     return listed and rows.thread(k, thread).placed == t.hand_over
 
 
 @inline
 def enqueue_batch(k: State, feeder: int, thread: int, m: int) -> None:
-    """Put a message of the feeder's present batch at the end of another thread's queue, which has room."""
-    shared = shares_place(k, feeder, thread)
+    """Put a message of the feeder's present batch at the end of another thread's queue, which has room.
+
+    From 0.9.2 on a network thread has marked the first message of each list.
+    """
+    if rows.s(k, 0).lists == 2 and rows.thread(k, feeder).kind == kinds.NETWORK:
+        shared = rows.message(k, m).place == 0
+    else:
+        shared = shares_place(k, feeder, thread)
     enqueue(k, thread, m)
     t = rows.thread(k, thread)
     if shared:

@@ -53,6 +53,21 @@ def _is_first(k: State, other: int, batch: int) -> bool:
     return True
 
 
+@inline
+def _add_read(k: State, thread: int, m: int, sender: int, first: bool) -> None:
+    """Put a message behind those that its batch has read from worker ``sender``, or begin a list with it."""
+    rows.message(k, m).place = 1 if first else 0
+    t = rows.thread(k, thread)
+    last = t.out_tail if first else rows.worker(k, sender).last_read
+    if last == t.out_tail:
+        queues.add_output(k, thread, m)
+    else:
+        rows.message(k, m).next = rows.message(k, last).next
+        rows.message(k, last).next = m
+    if sender >= 0:
+        rows.worker(k, sender).last_read = m
+
+
 @jit
 def _bolt_finish(k: State, thread: int) -> None:
     """Hand over what execute has produced, as it returns."""
@@ -70,8 +85,10 @@ def _batch_start(k: State, thread: int, most: int) -> None:
     # `seq` grows with every burst that starts, so every batch has its own number.
     batch = rows.s(k, 0).seq + 1
     t.hand_over = batch
-    remote = False
-    # From 0.9.2 on a receive thread takes what one read has brought.
+    remote = first = False
+    sender = -1
+    # From 0.9.2 on each connection's read is a list, and a receive thread takes one list at a time.
+    connections = t.kind == kinds.NETWORK and rows.s(k, 0).lists == 2
     reads = t.kind == kinds.RECEIVE and rows.s(k, 0).lists == 2
     for _ in range(min(t.length, most)):
         m = queues.take(k, thread)
@@ -93,7 +110,9 @@ def _batch_start(k: State, thread: int, most: int) -> None:
             work += c.receive
             if t.kind == kinds.NETWORK:
                 read += rows.message(k, m).bytes + c.header_bytes
-            if c.read != 0 and _is_first(k, _sender_of(k, t.worker, m), batch):
+            sender = _sender_of(k, t.worker, m)
+            first = _is_first(k, sender, batch)
+            if first:
                 calls += c.read
             if rows.s(k, 0).version_1 != 0:
                 work += c.deserialise + rows.message(k, m).bytes * c.deserialise_kb // 1024
@@ -103,7 +122,10 @@ def _batch_start(k: State, thread: int, most: int) -> None:
                     read += size
         else:
             work += c.deliver
-        queues.add_output(k, thread, m)
+        if connections:
+            _add_read(k, thread, m, sender, first)
+        else:
+            queues.add_output(k, thread, m)
         if read >= READ_BYTES:
             break
         if reads and t.head >= 0 and rows.message(k, t.head).place != 0:

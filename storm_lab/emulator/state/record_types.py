@@ -183,6 +183,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("warm_excess", I4),  # extra cost of cold code, in 1/65536
         ("heap_excess", I4),  # extra cost of garbage collection with what is queued, in 1/65536
         ("log_holder", I4),  # thread that writes into the log, with debug logging
+        ("last_read", I4),  # last message of that batch that was read from it
         ("alive", I1),
         # Fields from here on are seldom used.
         ("log_turn", I8),  # CPU that the thread that holds its log has spent since it got the log, ns

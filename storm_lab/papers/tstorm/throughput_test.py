@@ -105,14 +105,22 @@ TRIED: tuple[Trial, ...] = (
         chosen_on=("tstorm-fig5a-speedup",),
     ),
     Trial(
-        "calls3500",
-        _WARM_LABEL.format(3500),
-        {WARM_UP_CALLS.name: 3500.0},
+        "calls4000",
+        _WARM_LABEL.format(4000),
+        {WARM_UP_CALLS.name: 4000.0},
         claims=_STABLE[:1],
         reading=True,
         chosen_on=_STABLE[:1],
     ),
-    Trial("b1.02", "bolts of 1.02 ms", {"bolt_ms": 1.02}, claims=_LEVELS[:1], chosen_on=_LEVELS[:1]),
+    Trial(
+        "b1",
+        "bolts of 1 ms",
+        {"bolt_ms": 1.0},
+        only=tstorm_variant(1.0),
+        claims=_LEVELS[:1],
+        reading=True,
+        chosen_on=_LEVELS[:1],
+    ),
 )
 """Trials, each played under Storm and with every gamma."""
 
@@ -239,8 +247,9 @@ EXPERIMENT = Experiment(
         Settling(_STABLE[1:], (f"{_G17}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
         Settling(("tstorm-fig5b-spike",), (_G17,), reading=PRINTED_PHASE, metrics=(*_MS, "spikes")),
         Settling(_STABLE[:1], (f"{STORM}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
-        Settling(_STABLE[:1], (f"{STORM}-calls3500",), 30, _WARM_LABEL.format(3500), _LEVELLED),
+        Settling(_STABLE[:1], (f"{STORM}-calls4000",), 30, _WARM_LABEL.format(4000), _LEVELLED),
         Settling(("tstorm-fig5c-speedup",), (STORM, _G6), 10, metrics=_MS),
+        Settling(_LEVELS[:1], (f"{_G1}-b1",), 30, "bolts of 1 ms"),
     ),
     chosen=TRIED,
 )

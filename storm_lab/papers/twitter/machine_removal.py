@@ -77,7 +77,7 @@ PARAMETERS: tuple[Parameter, ...] = (
     ),
     Parameter(
         "fetch_bolt_us",
-        240.0,
+        180.0,
         "reading with Kafka's fetches: CPU of a call of a bolt, in place of distribute_us and count_us. "
         "Chosen on the row of 4 machines, whose processors are full",
         within=(5, 1000, "us"),
