@@ -155,3 +155,22 @@ def test_threads_that_share_a_log_and_a_core_get_equal_time_only_with_time_slice
     assert spout_and_bolt_of_one_log(turn=20 * MS) == pytest.approx((4500, 2250), rel=0.02)
     # Without time slices: 3 ms for an emit and an execution, in turn.
     assert spout_and_bolt_of_one_log(turn=0) == pytest.approx((3000, 3000), rel=0.02)
+
+
+@pytest.mark.parametrize(("version", "lists"), [(V0_9_0, 1 + 13), (V0_9_2, 1 + 2)])
+def test_a_list_holds_what_the_read_of_one_connection_has_brought(version: StormVersion, lists: int) -> None:
+    """Two spouts in workers of their own emit 50 tuples each; most of them arrive during the first read."""
+    scene = start_chain(
+        (2, 1),
+        100 * MS,
+        at_times([0] * 100),
+        nodes(3),
+        lambda executor: Slot(f"node{min(executor.start, 3) - 1}", 6700),
+        version=version,
+        ideal=True,
+    )
+    scene.plane.kernel.cost["read"] = 1 * MS
+    scene.plane.run_until(50 * MS)
+    k = scene.plane.kernel
+    (bolt,) = (e.main_thread for e in k.executor if not k.component[e.component].is_spout)
+    assert k.thread["places"][bolt] == lists
