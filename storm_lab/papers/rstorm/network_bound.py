@@ -124,6 +124,7 @@ EXPERIMENT = Experiment(
     runs=runs,
     measure=measure,
     settling=(
+        Settling(("rstorm-fig8a-linear",), ("linear-*-recorded",), 10, recorded_setup.READING),
         Settling(("rstorm-fig8b-diamond",), ("diamond-*-recorded",), reading=recorded_setup.READING),
         Settling(("rstorm-headline-thr",), ("*-recorded",), reading=recorded_setup.READING),
     ),
