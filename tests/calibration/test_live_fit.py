@@ -115,4 +115,4 @@ def test_a_fit_is_better_than_where_it_began(monkeypatch: pytest.MonkeyPatch) ->
 
     assert fit.scenes == ("bare-acked@0.9", "bare-unacked@0.9")
     assert off(fit.after) < 0.5 * off(fit.before)
-    assert fit.constants["code_factor"] < 0.5
+    assert fit.constants["code_factor"] < 0.5 * begin["code_factor"]
