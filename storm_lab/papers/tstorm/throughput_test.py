@@ -242,12 +242,10 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5b-speedup",), (f"{STORM}-fuller", f"{_G17}-fuller"), 30, FULLER_HEAPS_NAME, _MS
         ),
-        Settling(_STABLE[:1], (STORM,), metrics=_LEVELLED),
         Settling(_STABLE[1:], (_G17,), 20, metrics=_LEVELLED),
         Settling(_STABLE[1:], (f"{_G17}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
         Settling(("tstorm-fig5b-spike",), (_G17,), reading=PRINTED_PHASE, metrics=(*_MS, "spikes")),
-        Settling(_STABLE[:1], (f"{STORM}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
-        Settling(_STABLE[:1], (f"{STORM}-calls4000",), 30, _WARM_LABEL.format(4000), _LEVELLED),
+        Settling(_STABLE[:1], (f"{STORM}-calls4000",), 10, _WARM_LABEL.format(4000), _LEVELLED),
         Settling(("tstorm-fig5c-speedup",), (STORM, _G6), 10, metrics=_MS),
         Settling(_LEVELS[:1], (f"{_G1}-b1",), 30, "bolts of 1 ms"),
     ),
