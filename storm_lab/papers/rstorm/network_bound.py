@@ -125,6 +125,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     settling=(
         Settling(("rstorm-fig8a-linear",), ("linear-*-recorded",), 10, recorded_setup.READING),
-        Settling(("rstorm-headline-thr",), ("*-recorded",), reading=recorded_setup.READING),
+        Settling(("rstorm-headline-thr",), ("*-recorded",), 20, recorded_setup.READING),
     ),
 )

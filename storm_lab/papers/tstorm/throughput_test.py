@@ -242,7 +242,7 @@ EXPERIMENT = Experiment(
         Settling(
             ("tstorm-fig5b-speedup",), (f"{STORM}-fuller", f"{_G17}-fuller"), 30, FULLER_HEAPS_NAME, _MS
         ),
-        Settling(_STABLE[1:], (_G17,), 20, metrics=_LEVELLED),
+        Settling(_STABLE[1:], (_G17,), 10, metrics=_LEVELLED),
         Settling(_STABLE[1:], (f"{_G17}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
         Settling(("tstorm-fig5b-spike",), (_G17,), reading=PRINTED_PHASE, metrics=(*_MS, "spikes")),
         Settling(_STABLE[:1], (f"{STORM}-calls4000",), 10, _WARM_LABEL.format(4000), _LEVELLED),
