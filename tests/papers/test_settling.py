@@ -143,6 +143,7 @@ def test_settlings_name_claims_metrics_and_variants_of_their_experiment(own: Exp
 
 MORE_THAN_NEEDED = {
     "nstorm-fig13-best-100": "fewer seeds settle it by chance, on the other side than thirty",
+    "mfstorm-fig8-s6-isolation": "five seeds settle it by chance, ten and twenty do not",
     "tstorm-7node-topology-order": "twenty seeds separate two gains by chance, thirty do not",
     "mfstorm-fig5-s6-default": "the same claim about the other grids needs thirty",
 }

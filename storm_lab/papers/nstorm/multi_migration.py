@@ -127,6 +127,6 @@ EXPERIMENT = Experiment(
         settling(*_FIGURE_9, 10, UNHURRIED),
         settling(*_FIGURE_10, 10, metrics=("throughput_1s",)),
         settling(*_FIGURE_10, 10, UNHURRIED, metrics=("throughput_1s",)),
-        settling(*_FIGURE_10, reading=KEPT, metrics=("throughput_1s",)),
+        settling(*_FIGURE_10, 10, KEPT, metrics=("throughput_1s",)),
     ),
 )

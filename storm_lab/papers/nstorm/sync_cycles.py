@@ -134,12 +134,11 @@ EXPERIMENT = Experiment(
         settling(("nstorm-fig14-order",), _ALL, 20, KEPT, metrics=_TABLES),
         # Five seeds have no standstill at all, by chance; others do.
         settling(
-            ("nstorm-fig13-best-100", "nstorm-fig13-best-60", "nstorm-plus-82"),
+            ("nstorm-fig13-best-100",),
             (moving(16).variant, "nstorm-plus2-1-0.3-m16"),
             reading=UNHURRIED,
         ),
         settling(("nstorm-fig13-decline",), _PLUS[:3], reading=UNHURRIED),
-        settling(("nstorm-fig14-order",), _ALL, 10, UNHURRIED, metrics=_TABLES),
         settling(
             ("nstorm-fig13-best-60", "nstorm-plus-82"),
             (moving(16).variant, "nstorm-plus2-1-0.3-m16"),

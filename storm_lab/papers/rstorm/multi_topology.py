@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables, measurement, per_seed, quotients
@@ -120,6 +120,5 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "stays"),
     runs=runs,
     measure=with_trials(measure, TRIED, (RSTORM,)),
-    settling=(Settling(_PAGE_LOAD, (RSTORM,), metrics=("component_throughput_10s",)),),
     chosen=TRIED,
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import Tables
@@ -140,7 +140,4 @@ EXPERIMENT = Experiment(
     metrics=("component_throughput_10s", "steady_cpu", "steady"),
     runs=runs,
     measure=measure,
-    settling=(
-        Settling(("rstorm-fig12b-processing",), ("processing-*-recorded",), 10, recorded_setup.READING),
-    ),
 )

@@ -14,7 +14,7 @@ import pandas as pd
 
 from storm_lab.emulator.source import TopologyPlan
 from storm_lab.emulator.spec import EmulationSpec
-from storm_lab.experiments.experiment import Describe, Experiment, RunSpec, Settling
+from storm_lab.experiments.experiment import Describe, Experiment, RunSpec
 from storm_lab.experiments.measurement import Measurement
 from storm_lab.experiments.parameter import Parameter, Parameters
 from storm_lab.experiments.readings import (
@@ -299,7 +299,6 @@ WORD_COUNT = Experiment(
     metrics=_METRICS,
     runs=word_count_runs,
     measure=with_trials(_measure_word_count, _word_count_trials),
-    settling=(Settling(("tstorm-fig9-detect",), (RELIEVED,), 20),),
 )
 LOG_STREAM = Experiment(
     slug=LOG_STREAM_SLUG,

@@ -17,7 +17,6 @@ from storm_lab.papers.tstorm.chain import BOLT_MS
 from storm_lab.papers.tstorm.gamma_runs import (
     FIRST_SCHEDULE_S,
     METRICS,
-    PRINTED_PHASE,
     at_time,
     consolidated_s,
     gain_claim,
@@ -244,7 +243,6 @@ EXPERIMENT = Experiment(
         ),
         Settling(_STABLE[1:], (_G17,), 10, metrics=_LEVELLED),
         Settling(_STABLE[1:], (f"{_G17}-fuller",), 10, FULLER_HEAPS_NAME, _LEVELLED),
-        Settling(("tstorm-fig5b-spike",), (_G17,), reading=PRINTED_PHASE, metrics=(*_MS, "spikes")),
         Settling(_STABLE[:1], (f"{STORM}-calls4000",), 10, _WARM_LABEL.format(4000), _LEVELLED),
         Settling(("tstorm-fig5c-speedup",), (STORM, _G6), 10, metrics=_MS),
         Settling(_LEVELS[:1], (f"{_G1}-b1",), 30, "bolts of 1 ms"),
