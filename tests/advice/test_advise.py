@@ -85,9 +85,10 @@ def test_cores_that_are_full_ask_for_as_many_nodes_as_division_says() -> None:
     )
     assert (found.fit.nodes, found.fit_twice.nodes) == (2, 4)
     assert found.saturates.startswith("the cores of n")
-    # A core for each executor, less what messages cost, which grows with the rate as the work does.
+    # A core for each executor, less what messages cost: less a line in a flood, whose threads hardly sleep.
     assert 330.0 < found.capacity_per_s.mean < 400.0
-    assert found.capacity_per_s.mean == pytest.approx(120.0 / found.best.measured.utilisation, rel=0.1)
+    by_division = 120.0 / found.best.measured.utilisation
+    assert by_division < found.capacity_per_s.mean < 1.2 * by_division
 
 
 @pytest.mark.slow

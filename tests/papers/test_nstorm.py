@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -344,11 +345,13 @@ def test_methods_keep_their_order_where_no_call_is_lost() -> None:
     }
     whole = [own for own in runs.values() if not any(failed(calls) for calls in own)]
     assert whole, "a call is lost with some seeds, not with all"
-    for own in whole:
-        rebalance, star, nstorm = (silent(calls, 50, 110) for calls in own)
+    seconds = [[silent(calls, 50, 110) for calls in own] for own in whole]
+    for rebalance, star, nstorm in seconds:
         assert rebalance > 30
-        assert rebalance > 2 * star > 2 * nstorm
+        assert rebalance > star > nstorm
         assert nstorm <= 14, "T_s and T_w together"
+    # A worker that finds no peer looks again ten seconds later, so one move of Storm* may take much longer.
+    assert median(rebalance for rebalance, _, _ in seconds) > 2 * median(star for _, star, _ in seconds)
 
 
 def test_a_call_lost_with_a_killed_worker_stops_a_closed_loop_until_it_times_out() -> None:
