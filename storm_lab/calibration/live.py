@@ -113,9 +113,15 @@ _FIXED: Values = {
     "turn_us": 1400.0,
     "cold_cache_us": 120.0,
     "process_penalty": SUITE_COST.process_penalty,
+    "serialise_us": 1.6,
+    "deserialise_us": 1.0,
+    "send_us": 3.0,
+    "kryo_2_factor": 1.15,
 }
 """No context switch per burst: `consumer_wake_us` includes the switch of the wake. Turns are those of Linux
 since 6.6 on two cores. The cost of cold caches is best for the calibrating scenes of all recorded machines.
+Serialising and sending are those of Java 17: classes of 0.9.2 in a loop, and what send threads take more for
+tuples that leave their worker (`docs/live-suite.md`); in 2.x they cost what they did.
 """
 _FITTED_LOGGED = ("write_us", "log_emit_us", "log_receive_us")
 """Also fitted where a log is written: its lines, and writing to other workers over very many connections."""

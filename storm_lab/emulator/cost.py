@@ -33,14 +33,14 @@ class CostModel(SystemCost):
     )
     serialise_us: float = constant(
         7.0,
-        allowed=(5, 60),
+        allowed=(0.2, 60),
         source="Kryo, small record, at the sender; send threads of live Storm 0.9.2, flooded on one-core "
         "hosts, batches of 40 tuples and more: 3.5 us with `send_us`, on a core 2.6 times as fast",
     )
     serialise_us_per_kb: float = constant(5.0, (2, 15), f"Kryo, part by size; {_RANGE}", unit="us/KB")
     deserialise_us: float = constant(
         6.0,
-        allowed=(5, 60),
+        allowed=(0.2, 60),
         source="Kryo, at the receiver; in the same runs, the difference between bolts that receive all of "
         "their tuples from other workers and bolts that receive half of them: 2.3 us",
     )

@@ -111,6 +111,13 @@ class SystemCost:
         source="how long parkNanos(1) takes beside its own CPU: Linux's timer slack of 50 us and the wake-up."
         " Java 17 on a virtual core: 64 us beside a busy thread and 73 us alone, of these 13 and 18 of CPU",
     )
+    poll_wait_us: float = constant(
+        90.0,
+        allowed=(0, 1000),
+        source="how long a thread that has parked waits for a core that others want, where threads run one "
+        "after another; threads of live Storm 0.9.2 that wait for room on hosts of one core, by the kernel's "
+        "counts (schedstat): 45 to 150 us. Another thread runs from one poll to the next",
+    )
     look_us: float = constant(
         4.4,
         allowed=(0, 80),

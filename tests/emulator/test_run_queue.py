@@ -58,6 +58,20 @@ def test_threads_of_a_full_core_run_one_after_another_for_a_turn_each() -> None:
     assert stretches(seen, first) == stretches(seen, second) == {4}
 
 
+@pytest.mark.parametrize(
+    ("pollers", "park_ms", "wait_ms", "turn_ms"), [(1, 1, 1, 2), (2, 1, 1, 1), (1, 2, 6, 4), (0, 1, 0, 4)]
+)
+def test_polls_of_other_threads_end_turns(pollers: int, park_ms: int, wait_ms: int, turn_ms: int) -> None:
+    """A thread that polls takes the core of the one that runs, and then the next one gets it."""
+    scene = calls(2, 1, TURN)
+    scene.plane.kernel.cost["fine_poll"] = park_ms * MS
+    scene.plane.kernel.cost["poll_wait"] = wait_ms * MS
+    scene.plane.kernel.node["poll_rate"][0] = 1024 * pollers
+    seen = threads_on_cores(scene)
+    first, second = set.union(*seen)
+    assert stretches(seen, first) == stretches(seen, second) == {turn_ms}
+
+
 def test_no_thread_gives_up_its_core_if_every_thread_has_one() -> None:
     assert all(len(running) == 2 for running in threads_on_cores(calls(2, 2, TURN)))
 

@@ -23,6 +23,20 @@ def takes_turns(k: State) -> bool:
 
 
 @inline
+def _turn(k: State, node: int) -> int:
+    """Return how much CPU a thread has before it gives way to the first of the run queue.
+
+    A thread that polls takes the core of one that has work, and the first of the run queue gets it next. So
+    turns are as long as the time from one poll on a core to the next, if that is shorter.
+    """
+    c = rows.cost(k, 0)
+    p = rows.node(k, node)
+    if p.poll_rate == 0:
+        return c.turn
+    return min(c.turn, (c.fine_poll + c.poll_wait) * 1024 * p.cores // p.poll_rate)
+
+
+@inline
 def available_cores(k: State, node: int) -> int:
     """Return how many threads of a node may have a core now."""
     p = rows.node(k, node)
@@ -177,7 +191,7 @@ def has_to_wait(k: State, thread: int) -> bool:
     if s.core_holder == thread:
         if p.run_queue_length == 0:
             return False
-        spent = _core_time(k, t.node) - t.core_from >= rows.cost(k, 0).turn
+        spent = _core_time(k, t.node) - t.core_from >= _turn(k, t.node)
         wanted = p.head_preempts != 0 and t.core == rows.thread(k, p.run_queue_head).core
         if not (spent or (wanted and t.vruntime > _mean(k, t.node))):
             return False
@@ -202,7 +216,8 @@ def _gets_another_turn(k: State, thread: int, vruntime: int) -> bool:
     # At equal vruntime, a first that came into the run queue just now, maybe from a core, has not waited.
     if vruntime > first.vruntime or (vruntime == first.vruntime and first.awake < rows.s(k, 0).now):
         return False
-    t.core_from += (_core_time(k, t.node) - t.core_from) // rows.cost(k, 0).turn * rows.cost(k, 0).turn
+    turn = _turn(k, t.node)
+    t.core_from += (_core_time(k, t.node) - t.core_from) // turn * turn
     return True
 
 
@@ -298,7 +313,7 @@ def _next_dispatch(k: State, node: int) -> int:
     if p.active < cores or p.head_preempts != 0:
         return rows.s(k, 0).now
     t = rows.thread(k, rows.burst(k, node * rows.s(k, 0).burst_width + _longest_running(k, node)).thread)
-    missing = ((t.core_from + rows.cost(k, 0).turn) << kinds.SHARE_BITS) - p.v
+    missing = ((t.core_from + _turn(k, node)) << kinds.SHARE_BITS) - p.v
     if missing <= 0:
         return rows.s(k, 0).now
     speed = cpu.running_speed(k, node)

@@ -105,6 +105,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("look_beside", I8),  # cost of a poll where many threads poll on a core, in 1/1024 of that alone
         ("fine_poll", I8),  # how long a thread parks between polls at first ...
         ("parks", I8),  # ... so many times
+        ("poll_wait", I8),  # how long such a poll waits for the core, where threads run one after another
         ("coarse_poll", I8),  # polling interval after that
         ("high_watermark", I8),  # bytes in a node's card at which a 2.x worker stops writing ...
         ("low_watermark", I8),  # ... and goes on again
