@@ -61,9 +61,10 @@ def test_threads_of_a_full_core_run_one_after_another_for_a_turn_each() -> None:
 @pytest.mark.parametrize(
     ("pollers", "park_ms", "wait_ms", "turn_ms"), [(1, 1, 1, 2), (2, 1, 1, 1), (1, 2, 6, 4), (0, 1, 0, 4)]
 )
-def test_polls_of_other_threads_end_turns(pollers: int, park_ms: int, wait_ms: int, turn_ms: int) -> None:
+def test_polls_for_room_end_turns(pollers: int, park_ms: int, wait_ms: int, turn_ms: int) -> None:
     """A thread that polls takes the core of the one that runs, and then the next one gets it."""
     scene = calls(2, 1, TURN)
+    scene.plane.kernel.cost["room_poll"] = US
     scene.plane.kernel.cost["fine_poll"] = park_ms * MS
     scene.plane.kernel.cost["poll_wait"] = wait_ms * MS
     scene.plane.kernel.node["poll_rate"][0] = 1024 * pollers

@@ -26,12 +26,13 @@ def takes_turns(k: State) -> bool:
 def _turn(k: State, node: int) -> int:
     """Return how much CPU a thread has before it gives way to the first of the run queue.
 
-    A thread that polls takes the core of one that has work, and the first of the run queue gets it next. So
-    turns are as long as the time from one poll on a core to the next, if that is shorter.
+    Up to 0.10 a thread that waits for room polls: it takes the core of one that has work, and the first of
+    the run queue gets it next. So turns are as long as the time from one poll on a core to the next, if that
+    is shorter.
     """
     c = rows.cost(k, 0)
     p = rows.node(k, node)
-    if p.poll_rate == 0:
+    if p.poll_rate == 0 or c.room_poll == 0:
         return c.turn
     return min(c.turn, (c.fine_poll + c.poll_wait) * 1024 * p.cores // p.poll_rate)
 
