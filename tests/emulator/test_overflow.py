@@ -11,11 +11,9 @@ from tests.emulator.scene import (
     MS,
     SATURATED,
     SECOND,
-    US,
     Scene,
     apart,
     at_times,
-    in_turn,
     nodes,
     start_chain,
 )
@@ -105,24 +103,6 @@ def test_in_2_x_a_flood_from_its_own_worker_shuts_out_what_other_workers_send_a_
     senders = scene.tape.column("executions", "source_task")[started > 5 * SECOND]
     assert len(senders) > 10_000
     assert len(set(senders)) == 1
-
-
-def test_rings_of_2_x_turn_from_a_full_target_while_the_sender_waits_for_it() -> None:
-    """One of two bolts is ten times as slow: it needs half a minute for its full queue, and the spout waits.
-
-    A timer takes ten of its weight of 100 every second from the first report of its load on, after 5 s.
-    """
-    scene = start_chain((1, 2), 100 * US, SATURATED, nodes(3, cores=4), in_turn(3), version=V2_8_8)
-    k = scene.plane.kernel
-    bolts = mains(scene, spouts=False)
-    k.node["slowdown"][k.thread["node"][bolts[0]]] *= 10
-    weights = []
-    for second in (4, 30):
-        scene.play(second * SECOND)
-        weights.append([int(value) % 1000 for value in k.permutation[:2]])
-    (spout,) = mains(scene, spouts=True)
-    assert k.thread["senders"][bolts[0]] == spout
-    assert weights == [[100, 100], [0, 100]]
 
 
 def test_in_2_x_an_executor_takes_all_of_an_overflow_that_it_finds_when_its_queue_is_empty() -> None:

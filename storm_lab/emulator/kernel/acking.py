@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from storm_lab.emulator.kernel import queues, routing, source_queue
+from storm_lab.emulator.kernel import queues, random_bits, routing, source_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
@@ -30,7 +30,7 @@ def open_root(k: State, executor: int, task: int, number: int) -> int:
     s.free_root = r.next
     s.free_roots -= 1
     e = rows.executor(k, executor)
-    r.id = routing.next_random(k, task)
+    r.id = random_bits.next_random(k, task)
     r.executor, r.task, r.number = executor, task, number
     r.line, r.attempt = e.line, e.attempt
     r.ledger = np.uint64(0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel import cpu, events, run_queue
+from storm_lab.emulator.kernel import cpu, events, random_bits, run_queue
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -29,12 +29,8 @@ def draw_call_cost(k: State, task: int, work: int) -> int:
     if rows.cost(k, 0).spread == 0:
         return work
     t = rows.task(k, task)
-    z = rows.s(k, 0).cost_seed + np.uint64(task) * np.uint64(0xD1342543DE82EF95)
-    z = z + np.uint64(t.calls) * np.uint64(0x9E3779B97F4A7C15)
+    quantile = np.int64(random_bits.drawn(k, task, t.calls) >> np.uint64(52))
     t.calls += 1
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    quantile = np.int64((z ^ (z >> np.uint64(31))) >> np.uint64(52))
     return (work * rows.spread(k, quantile).value) >> 16  # type: ignore[arg-type]
 
 

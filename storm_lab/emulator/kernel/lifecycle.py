@@ -53,6 +53,7 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = rows.cost(k, 0).warm_excess
     w.started = rows.s(k, 0).now
+    w.refresh_due = routing.next_refresh(k, worker)
     # The two threads of its system executor, which nothing wakes.
     w.waiting = 2
     w.housekept_at = w.started

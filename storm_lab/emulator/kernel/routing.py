@@ -2,9 +2,10 @@
 
 Groupings follow Storm (apache-storm versions 0.8 to 2.x; ``docs/emulator.md`` has a table of them). From 1.0
 on shuffle is load-aware by default: targets are drawn by weights that follow their queues. 1.x: the weight is
-``int(101 - 100 * load)``, recomputed at most once a second. 2.x: weights move between 0 and 100 by steps (+1
-for the least loaded, -10 for the others) inside a *scope*. The scope starts at the sender's own worker. It
-widens to the node, the rack and everything when the average load in it exceeds 0.8, and narrows below 0.2.
+``int(101 - 100 * load)``, recomputed at most once a second. 2.x: a timer of each worker moves weights between
+0 and 100 by steps (+1 for the least loaded, -10 for the others) inside a *scope*. The scope starts at the
+sender's own worker. It widens to the node, the rack and everything when the average load in it exceeds 0.8,
+and narrows below 0.2.
 Storm 2.x walks a shuffled ring of picks; here every pick is drawn, which has the same shares and a little
 more variance.
 """
@@ -13,31 +14,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from storm_lab.emulator.kernel import queues
+from storm_lab.emulator.kernel import queues, random_bits
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import entry, inline, jit
 from storm_lab.emulator.state.layout import State
+from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S
 
-REBUILD_NS = 1_000_000_000
+REFRESH_NS, JITTER_MS = NS_PER_S, 500
+"""Time between two refreshes of the weights, and in 2.x the limit of what a worker's timer adds to it at
+random (``Worker.doRefreshLoad`` and ``StormTimer.scheduleRecurringWithJitter`` of 2.8.3).
+"""
 _WIDEN, _NARROW = 800, 200  # topology.localityaware.higher.bound and lower.bound, in 1/1000
+_JITTER = 1 << 32  # the first of the streams of random bits for timers
 _IN_SCOPE = 1000  # added to the weight of a target in scope
-
-
-@inline
-def next_random(k: State, task: int) -> np.uint64:
-    """Return the next 64 random bits of a task's own stream (SplitMix64)."""
-    t = rows.task(k, task)
-    t.rng = t.rng + np.uint64(0x9E3779B97F4A7C15)
-    z = t.rng
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@inline
-def random_below(k: State, task: int, bound: int) -> int:
-    """Return a random whole number from 0 to ``bound`` - 1."""
-    return np.int64(next_random(k, task) >> np.uint64(33)) % bound  # type: ignore[return-value]
 
 
 @jit
@@ -86,10 +75,12 @@ def _scope_load(k: State, worker: int, first_task: int, n: int, scope: int) -> i
 
 
 @jit
-def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int) -> int:
-    """Return the scope for the next second."""
+def _choose_scope(k: State, worker: int, first_task: int, n: int, scope: int, new: bool) -> int:
+    """Return the scope until the next refresh; a ``new`` shuffle knows no loads."""
     while scope < kinds.IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) < 0:
         scope += 1
+    if new:
+        return scope
     if scope < kinds.IN_CLUSTER and _scope_load(k, worker, first_task, n, scope) > _WIDEN:
         return scope + 1
     if scope > kinds.IN_PROCESS:
@@ -109,8 +100,9 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
             weight = (1010 - _load(k, worker, first_task + i)) // 10
             rows.permutation(k, w.first + i).value = _IN_SCOPE + weight
     else:
-        scope = _choose_scope(k, worker, first_task, n, w.scope)
-        fresh = scope != w.scope or w.due == 0
+        new = w.due == 0
+        scope = _choose_scope(k, worker, first_task, n, w.scope, new)
+        fresh = new or scope != w.scope
         w.scope = scope
         least = 1000
         for i in range(n):
@@ -120,7 +112,7 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
             cell = rows.permutation(k, w.first + i)
             weight = 100 if fresh else cell.value % _IN_SCOPE
             inside = _distance(k, worker, first_task + i) <= scope
-            if inside and not fresh:
+            if inside and not new:
                 if _load(k, worker, first_task + i) <= least + 50:
                     weight = min(100, weight + 1)
                 else:
@@ -129,17 +121,40 @@ def _rebuild(k: State, worker: int, state: int, first_task: int, n: int) -> None
     w.index = 0
     for i in range(n):
         w.index += max(0, rows.permutation(k, w.first + i).value - _IN_SCOPE)
-    w.due = s.now + REBUILD_NS
+    # In 2.x only the worker's timer does so again.
+    w.due = kinds.NEVER if s.version_2 != 0 else s.now + REFRESH_NS
+
+
+@inline
+def next_refresh(k: State, worker: int) -> int:
+    """Return when a worker of 2.x next recomputes its tasks' weights."""
+    now = rows.s(k, 0).now
+    jitter_ms = np.int64(random_bits.drawn(k, _JITTER + worker, now) >> np.uint64(33)) % JITTER_MS
+    return now + REFRESH_NS + jitter_ms * NS_PER_MS
 
 
 @entry
-def rebuild_rings(k: State, shuffles: int) -> None:
-    """2.x: recompute all weights that are a second old, as a timer does even for tasks that emit nothing."""
+def refresh_weights(k: State, workers: int, shuffles: int) -> int:
+    """2.x: recompute the weights of workers whose timers are due, also for tasks that emit nothing.
+
+    Returns when to call it again at the latest; no worker that starts meanwhile is due before.
+    """
+    now = rows.s(k, 0).now
     for state in range(shuffles):
         w = rows.shuffle(k, state)
-        if 0 < w.due <= rows.s(k, 0).now and rows.worker(k, w.worker).alive != 0:
-            c = rows.component(k, w.component)
-            _rebuild(k, w.worker, state, c.first_task, c.tasks)
+        if w.due == kinds.NEVER:
+            worker = rows.worker(k, w.worker)
+            if worker.alive != 0 and worker.refresh_due <= now:
+                c = rows.component(k, w.component)
+                _rebuild(k, w.worker, state, c.first_task, c.tasks)
+    first = now + REFRESH_NS
+    for i in range(workers):
+        worker = rows.worker(k, i)
+        if worker.alive != 0:
+            if worker.refresh_due <= now:
+                worker.refresh_due = next_refresh(k, i)
+            first = min(first, worker.refresh_due)
+    return first
 
 
 @jit
@@ -148,12 +163,15 @@ def load_aware_target(k: State, task: int, worker: int, subscription: int, state
     c = rows.component(k, rows.subscription(k, subscription).component)
     n = c.tasks
     w = rows.shuffle(k, state)
+    if w.worker != worker:
+        # Its executor has moved, and begins anew.
+        w.due, w.scope = 0, kinds.IN_PROCESS
     if rows.s(k, 0).now >= w.due:
         w.worker, w.component = worker, rows.subscription(k, subscription).component
         _rebuild(k, worker, state, c.first_task, n)
     if w.index == 0:
-        return c.first_task + random_below(k, task, n)
-    draw = random_below(k, task, w.index)
+        return c.first_task + random_bits.random_below(k, task, n)
+    draw = random_bits.random_below(k, task, w.index)
     for i in range(n):
         value = rows.permutation(k, w.first + i).value - _IN_SCOPE
         if value > 0:
@@ -173,7 +191,7 @@ def _next_shuffled(k: State, task: int, state: int, targets: int, reshuffle: boo
         if reshuffle:
             for last in range(targets - 1, 0, -1):
                 a = rows.permutation(k, w.first + last)
-                b = rows.permutation(k, w.first + random_below(k, task, last + 1))
+                b = rows.permutation(k, w.first + random_bits.random_below(k, task, last + 1))
                 a.value, b.value = b.value, a.value
     w.index = i + 1
     return rows.permutation(k, w.first + i).value
@@ -194,7 +212,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     if g == kinds.G_LOAD_AWARE:
         return load_aware_target(k, task, worker, subscription, state)
     if g == kinds.G_NONE:
-        return c.first_task + random_below(k, task, n)
+        return c.first_task + random_bits.random_below(k, task, n)
     if g == kinds.G_PARTIAL:
         # Of the two candidates, choose the one that this emitter has used less so far.
         first = rows.shuffle(k, state).first
@@ -269,7 +287,7 @@ def emit_all(
                 m = make_message(k, kinds.DATA, task, target, root, child, emission.bytes)
                 rows.message(k, m).number = number
                 if root >= 0:
-                    edge = next_random(k, task)
+                    edge = random_bits.next_random(k, task)
                     rows.message(k, m).edge = edge
                     xor ^= edge
                 queues.add_output(k, thread, m)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from storm_lab.emulator.kernel.lifecycle import report_loads
 from storm_lab.emulator.kernel.main_loop import run
-from storm_lab.emulator.kernel.routing import rebuild_rings
+from storm_lab.emulator.kernel.routing import refresh_weights
 from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
@@ -48,7 +48,7 @@ class KernelRunner(Plane):
         self._next_count = self._count_window_ns = round(spec.count_window_s * NS_PER_S)
         # From 1.0 on workers report the loads of their queues to each other.
         self._next_report = LOAD_REPORT_NS if self.kernel.s[0].version_1 else kinds.NEVER
-        self._next_rebuild = NS_PER_S if self.kernel.s[0].version_2 else kinds.NEVER
+        self._next_refresh = NS_PER_S if self.kernel.s[0].version_2 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None
 
     @property
@@ -80,9 +80,9 @@ class KernelRunner(Plane):
             if due == self._next_report:
                 report_loads(self.kernel.state, len(self.stays))
                 self._next_report += LOAD_REPORT_NS
-            if due == self._next_rebuild:
-                rebuild_rings(self.kernel.state, len(self.kernel.shuffle))
-                self._next_rebuild += NS_PER_S
+            if due == self._next_refresh:
+                workers, shuffles = len(self.kernel.worker), len(self.kernel.shuffle)
+                self._next_refresh = refresh_weights(self.kernel.state, workers, shuffles)
             if due == self._next_count:
                 self._log.write_counts(self.kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
@@ -93,7 +93,7 @@ class KernelRunner(Plane):
         self._run_kernel(time_ns)
 
     def _next_times(self) -> tuple[int, ...]:
-        return self._next_count, self._next_report, self._next_rebuild, self._offsets.next_checkpoint_ns
+        return self._next_count, self._next_report, self._next_refresh, self._offsets.next_checkpoint_ns
 
     def _run_kernel(self, time_ns: int) -> None:
         while True:

@@ -197,6 +197,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("topology", I4),
         ("rack", I4),  # of its node
         ("waiting", I4),  # threads that wait for their queues, with a time-out
+        ("refresh_due", I8),  # 2.x: when its timer next recomputes the weights of load-aware shuffles
         ("housekept_at", I8),  # when its last housekeeping period ended
         ("awake_until", I8),  # until then its idle transfer thread is awake, as it was woken for nothing
         ("connections", I4),  # to workers that its executors send to

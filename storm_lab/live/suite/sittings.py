@@ -136,7 +136,7 @@ SITTINGS: dict[str, Sitting] = {
             "bare-c1",
             "The same, first compiler alone",
             partial(chains.bare, suffix=C1_ONLY),
-            ("0.9.2",),
+            _OLD_FIRST,
             limit_cpu=True,
             c1_only=True,
             in_suite=False,
