@@ -41,7 +41,9 @@ PARAMETERS: tuple[Parameter, ...] = (
     MOVED,
     DELAY,
     *COMMON,
-    POLL.tried((2.0, 20.0, 30.0), "other CPU costs of a poll, played with kept messages and the first seed only"),
+    POLL.tried(
+        (2.0, 20.0, 30.0), "other CPU costs of a poll, played with kept messages and the first seed only"
+    ),
 )
 
 
