@@ -14,7 +14,7 @@ from storm_lab.emulator.bundle import LARGEST, Bundle
 from storm_lab.emulator.source import FailurePolicy, SourceKind, SourcePlan, TopologyPlan
 from storm_lab.errors import UserError
 from storm_lab.model import StormVersion
-from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS
+from storm_lab.model.settings import DISRUPTOR_BATCH, DISRUPTOR_FLUSH_MS, LOAD_AWARE_OFF
 from storm_lab.model.version import V1_0_6
 from tests.emulator.scene import (
     MS,
@@ -88,7 +88,9 @@ def test_flush_intervals_are_stretched_like_the_tuples_that_wait_for_them() -> N
     source = SourcePlan(SourceKind.RATE, rate_per_s=100.0, on_fail=FailurePolicy.REPLAY)
 
     def mean_ms(size: int, settings: Mapping[str, int]) -> float:
-        scene = _play(Bundle(size), 1.0, source, version=V1_0_6, settings=settings)
+        # Workers report the loads of their queues by the clock.
+        given = {LOAD_AWARE_OFF: True, **settings}
+        scene = _play(Bundle(size), 1.0, source, version=V1_0_6, settings=given)
         return float(_latencies(scene).mean()) / size / MS
 
     batches = {DISRUPTOR_BATCH: 100, DISRUPTOR_FLUSH_MS: 5}

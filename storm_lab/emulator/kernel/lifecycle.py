@@ -11,6 +11,7 @@ from storm_lab.emulator.kernel import (
     cpu,
     events,
     forwarding,
+    load_aware,
     polling,
     queues,
     routing,
@@ -53,7 +54,9 @@ def open_worker(k: State, worker: int, node: int, topology: int, first_thread: i
     w.log_holder = w.log_head = w.log_tail = -1
     w.warm_excess = rows.cost(k, 0).warm_excess
     w.started = rows.s(k, 0).now
-    w.refresh_due = routing.next_refresh(k, worker)
+    w.refresh_due = load_aware.next_refresh(k, worker)
+    # The report with which it starts finds nobody connected.
+    w.report_due = w.started + load_aware.REPORT_NS
     # The two threads of its system executor, which nothing wakes.
     w.waiting = 2
     w.housekept_at = w.started
@@ -96,6 +99,7 @@ def open_executor(
     e.main_thread, e.send_thread = first_thread, first_thread + 1
     e.alive, e.active, e.started, e.poll_phase = 1, 0, now, now
     e.first_pending = e.last_pending = e.turn_head = -1
+    e.reported_load = load_aware.FULL
     c = rows.component(k, component)
     topology = rows.topology(k, w.topology)
     role = kinds.SPOUT if c.is_spout else kinds.ACKER_BOLT if c.is_acker else kinds.BOLT
@@ -231,15 +235,6 @@ def add_route(k: Kernel, end: int, executors: Sequence[int]) -> tuple[int, int]:
     starts = end - first + k.executor["first_task"][serving] - (np.cumsum(counts) - counts)
     k.route[np.repeat(starts, counts) + np.arange(counts.sum())] = np.repeat(serving, counts)
     return end - first, end + tasks
-
-
-@entry
-def report_loads(k: State, executors: int) -> None:
-    """Report the load of every executor's receive queue, which other workers see until the next report."""
-    for index in range(executors):
-        e = rows.executor(k, index)
-        t = rows.thread(k, e.main_thread)
-        e.reported_load = min(1000, 1000 * t.length // t.capacity)
 
 
 @entry

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from storm_lab.emulator.kernel.lifecycle import report_loads
+from storm_lab.emulator.kernel.load_aware import REFRESH_NS, refresh_loads
 from storm_lab.emulator.kernel.main_loop import run
-from storm_lab.emulator.kernel.routing import refresh_weights
 from storm_lab.emulator.plane import EmulationStoppedError, Plane
 from storm_lab.emulator.setup.logbook import Logbook
 from storm_lab.emulator.setup.offset_log import OffsetLogs
@@ -22,7 +21,6 @@ from storm_lab.emulator.state.jit import get_ready
 from storm_lab.emulator.state.names import NS_PER_S
 from storm_lab.tuplelog.buffer import Recorder
 
-LOAD_REPORT_NS = 5 * NS_PER_S
 MOST_VIRTUAL_TIME = 3 << 61
 """Virtual time of a node at which a run ends, before ends of bursts exceed 64 bits: 29 busy hours."""
 _BUDGET = 1 << 62
@@ -47,8 +45,7 @@ class KernelRunner(Plane):
         self._offsets = OffsetLogs(spec.topologies, self._names)
         self._next_count = self._count_window_ns = round(spec.count_window_s * NS_PER_S)
         # From 1.0 on workers report the loads of their queues to each other.
-        self._next_report = LOAD_REPORT_NS if self.kernel.s[0].version_1 else kinds.NEVER
-        self._next_refresh = NS_PER_S if self.kernel.s[0].version_2 else kinds.NEVER
+        self._next_refresh = REFRESH_NS if self.kernel.s[0].version_1 else kinds.NEVER
         self._observer: Callable[[Kernel], None] | None = None
 
     @property
@@ -77,12 +74,9 @@ class KernelRunner(Plane):
             if due == offsets.next_checkpoint_ns:
                 self._write_rows()
                 offsets.checkpoint(due)
-            if due == self._next_report:
-                report_loads(self.kernel.state, len(self.stays))
-                self._next_report += LOAD_REPORT_NS
             if due == self._next_refresh:
-                workers, shuffles = len(self.kernel.worker), len(self.kernel.shuffle)
-                self._next_refresh = refresh_weights(self.kernel.state, workers, shuffles)
+                sizes = len(self.kernel.worker), len(self.stays), len(self.kernel.shuffle)
+                self._next_refresh = refresh_loads(self.kernel.state, *sizes)
             if due == self._next_count:
                 self._log.write_counts(self.kernel, due - self._count_window_ns, due)
                 self._next_count += self._count_window_ns
@@ -93,7 +87,7 @@ class KernelRunner(Plane):
         self._run_kernel(time_ns)
 
     def _next_times(self) -> tuple[int, ...]:
-        return self._next_count, self._next_report, self._next_refresh, self._offsets.next_checkpoint_ns
+        return self._next_count, self._next_refresh, self._offsets.next_checkpoint_ns
 
     def _run_kernel(self, time_ns: int) -> None:
         while True:

@@ -197,7 +197,8 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("topology", I4),
         ("rack", I4),  # of its node
         ("waiting", I4),  # threads that wait for their queues, with a time-out
-        ("refresh_due", I8),  # 2.x: when its timer next recomputes the weights of load-aware shuffles
+        ("refresh_due", I8),  # when its timer for load-aware shuffles fires next
+        ("report_due", I8),  # from when on it then reports the loads of its executors
         ("housekept_at", I8),  # when its last housekeeping period ended
         ("awake_until", I8),  # until then its idle transfer thread is awake, as it was woken for nothing
         ("connections", I4),  # to workers that its executors send to
@@ -223,7 +224,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         *each(I8, "started", "line"),
         ("fetch_end", I8),  # when its client's fetch thread delivers, or delivered, the next lines
         *each(I4, "send_thread", "turn_task"),
-        ("reported_load", I4),  # load of its receive queue, as last reported to other workers, in 1/1000
+        ("reported_load", I4),  # load of its queue, as last reported to other workers, in 1/1000
         ("turn_head", I4),  # acks taken in this turn
         ("fetched", I4),  # lines of its last fetch that it has not emitted yet
         ("attempt", I4),
