@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 import threading
@@ -17,12 +18,15 @@ import pytest
 
 import storm_lab.emulator.setup.dataplane  # noqa: F401 - so that all entries are there
 from storm_lab.emulator import state
+from storm_lab.emulator.kernel import network
 from storm_lab.emulator.state import jit, one_module
 from storm_lab.emulator.state.entry_cache import EntryCache
 from storm_lab.emulator.state.layout import DTYPES
 from storm_lab.emulator.state.one_module import EntryCompiler
 from storm_lab.errors import UserError
 from storm_lab.identity.closure import Code, own_code
+
+KERNEL_FILES = sorted((Path(state.__file__).parent.parent / "kernel").glob("[a-z]*.py"))
 
 
 @jit.jit
@@ -63,6 +67,27 @@ def test_an_entry_calls_nothing_outside_its_module(compiled: Any) -> None:
     outside = [line for line in lines if line.startswith("declare")]
     assert any(line.startswith("define") for line in lines)
     assert not [line for line in outside for name in ("_sum_to", "_least", "_twice") if name in line]
+
+
+def test_no_caller_checks_for_errors_where_none_can_be_raised() -> None:
+    entry: Any = network.end_cut
+    compiled: Any = numba.njit(**jit._ENTRY)(entry.py_func)
+    compiled.compile((numba.int64,) * 4)
+    lines = compiled.inspect_llvm(compiled.signatures[0]).splitlines()
+    inner = [line for line in lines if line.startswith("define internal")]
+    # A function that can fail returns whether it has.
+    assert inner
+    assert [line for line in inner if " void @" not in line] == []
+
+
+@pytest.mark.parametrize("path", KERNEL_FILES, ids=lambda path: path.stem)
+def test_no_compiled_function_of_the_kernel_can_raise_an_error(path: Path) -> None:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            parts = list(ast.walk(node))
+            assert not [part for part in parts if isinstance(part, ast.Raise | ast.Assert)], node.name
+            # `x in (a, b)` indexes a tuple, which numba checks.
+            assert not [part for part in parts if isinstance(part, ast.In | ast.NotIn)], node.name
 
 
 def test_only_one_of_several_threads_compiles_the_kernel(

@@ -197,9 +197,9 @@ def acker_execute(k: State, thread: int, executor: int, m: int) -> None:
         r.acker, r.init_time, r.failed = executor, -1, 0
         r.ledger = np.uint64(0)
     # Up to 0.10 every message renews the entry; from 1.0 on only a fail and a reset do.
-    if s.version_1 == 0 or fresh or kind in (kinds.FAIL, kinds.RESET):
+    if s.version_1 == 0 or fresh or kind == kinds.FAIL or kind == kinds.RESET:
         r.rotation = rotation
-    if kind in (kinds.INIT, kinds.ACK, kinds.ANSWER):
+    if kind == kinds.INIT or kind == kinds.ACK or kind == kinds.ANSWER:
         r.ledger ^= message.edge
     if kind == kinds.INIT:
         r.init_time = s.now

@@ -113,10 +113,11 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
         work += (wait_work * p.system_factor) >> 16
     if w.heap_excess > 0:
         work += (work * w.heap_excess) >> 16
-    if cpu.contending(k, node) >= p.threads:
+    contending = cpu.contending(k, node)
+    if contending >= p.threads:
         # Context switch and cache refill; grows with the threads that want CPU, up to four per hardware
         # thread.
-        work += rows.cost(k, 0).switch * min(cpu.contending(k, node) // p.threads, 4)
+        work += rows.cost(k, 0).switch * min(contending // p.threads, 4)
     work = (work * p.slowdown * p.fault_slowdown) >> 20
     t.state, t.work, t.left = kinds.RUNNING, work, work << kinds.SHARE_BITS
     run_queue.want_core(k, thread)

@@ -24,7 +24,9 @@ from storm_lab.emulator.state.layout import State
 @inline
 def _is_consumer(k: State, thread: int) -> bool:
     t = rows.thread(k, thread)
-    return t.kind in (kinds.SEND, kinds.TRANSFER) or (t.kind == kinds.MAIN and t.role != kinds.SPOUT)
+    if t.kind == kinds.MAIN:
+        return t.role != kinds.SPOUT
+    return t.kind == kinds.SEND or t.kind == kinds.TRANSFER
 
 
 @inline

@@ -40,7 +40,7 @@ def choose_target(k: State, task: int, worker: int, subscription: int, record: i
     g = sub.grouping
     if n == 1 or g == kinds.G_GLOBAL:
         return c.first_task
-    if g in (kinds.G_FIELDS, kinds.G_DIRECT):
+    if g == kinds.G_FIELDS or g == kinds.G_DIRECT:
         return c.first_task + rows.record(k, record).key % n
     state = rows.task(k, task).shuffle + sub.own
     if g == kinds.G_LOAD_AWARE:

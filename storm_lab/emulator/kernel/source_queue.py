@@ -253,7 +253,8 @@ def return_taken_line(k: State, executor: int) -> None:
         return
     t = rows.thread(k, e.main_thread)
     computing = t.state == kinds.RUNNING and e.turn == kinds.TURN_EMIT and t.serialising == 0
-    fetching = t.state == kinds.WAITING and t.wait in (kinds.WAIT_SLEEP, kinds.WAIT_FETCH, kinds.WAIT_LOG)
+    fetches = t.wait == kinds.WAIT_SLEEP or t.wait == kinds.WAIT_FETCH or t.wait == kinds.WAIT_LOG
+    fetching = t.state == kinds.WAITING and fetches
     if not (computing or fetching):
         return
     source = rows.source(k, e.source)

@@ -3,7 +3,9 @@
 By default numba makes machine code of every function, with a copy of everything that it calls, so that the
 innermost functions are optimised dozens of times. But Python calls only the entry points. So these compilers
 stop at the intermediate code for all other functions. An entry point is linked with those it reaches, and
-optimised as a whole, once. That takes less than half the time and gives faster code.
+optimised as a whole, once. That takes less than half the time and gives faster code. No function of the
+kernel may raise an error, not even one that never happens, such as that of ``x in (a, b)``, which indexes a
+tuple: every call on the way to it would have to be checked.
 
 This relies on internal names of numba. If a version of numba lacks them, ``jit.py`` compiles every function
 in numba's default way, which is slower and gives the same results.
@@ -57,8 +59,9 @@ class _EntryCode(JITCodeLibrary):
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
-            if function.linkage == Linkage.weak_odr:
-                # Only this module calls this copy, so it may disappear where it is inlined.
+            if function.linkage in (Linkage.weak_odr, Linkage.linkonce_odr):
+                # Only this module calls this copy. So it may disappear where it is inlined, and if LLVM finds
+                # that it cannot fail, its callers do not check whether it has.
                 function.linkage = "internal"
         super()._optimize_final_module()  # type: ignore[no-untyped-call]
 
