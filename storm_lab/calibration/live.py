@@ -179,10 +179,16 @@ def fit_live(
     calibrating scene is usable.
     """
     own = fitted_on(recorded, generation)
-    waits = () if find_release(generation).storm >= V2_0_0 else ("consumer_wake_us",)
+    storm = find_release(generation).storm
+    waits = () if storm >= V2_0_0 else ("consumer_wake_us",)
     ranges = _ranges((*_FITTED, *waits))
     prior = _start_values(ranges, _PRIOR)
-    start = {**links_of(own), **polls_of(own), **_FIXED, **_start_values(ranges, {**prior, **(known or {})})}
+    start = {
+        **links_of(own),
+        **polls_of(own, storm),
+        **_FIXED,
+        **_start_values(ranges, {**prior, **(known or {})}),
+    }
     return _fit(f"Storm {generation}", own, generation, start, ranges, prior, jobs)
 
 

@@ -9,20 +9,20 @@ import numpy as np
 
 from storm_lab.calibration.search import Values
 from storm_lab.emulator.cost import CostModel
-from storm_lab.live.polls import EIGHT, ONE
+from storm_lab.live.polls import EIGHT, INTERRUPTED, ONE, OWN_EIGHT, OWN_ONE
 from storm_lab.live.sampler import LAN, LOOPBACK
 from storm_lab.live.suite.measure import RunTables
 from storm_lab.live.suite.scene import Half, Scene, half_of
 from storm_lab.model.constant import constants_of
 from storm_lab.model.machines import LIVE
-from storm_lab.model.version import V1_0_0, V2_0_0
+from storm_lab.model.version import V1_0_0, V2_0_0, StormVersion
 from storm_lab.runs.live_trust import Recorded, with_measured_jvm_start
 
 _DEFAULT_LINKS: Values = {LAN: 11.0, LOOPBACK: 9.0}
 """Measured between namespaces, and between processes, of the machine of data/live/intel-xeon. Used for runs
 that were recorded before plays measured their links (`storm_lab.live.sampler`).
 """
-_DEFAULT_POLLS: Values = {ONE: 21.8, EIGHT: 5.65}
+_DEFAULT_POLLS: Values = {ONE: 21.8, EIGHT: 5.65, OWN_ONE: 12.9, OWN_EIGHT: 4.04, INTERRUPTED: 0.34}
 """Measured on the machine of data/live/amd-epyc. Used for runs recorded before plays measured polls."""
 _SEPARATE_WAITS_PER_S = ((V1_0_0, 200.0), (V2_0_0, 2000.0))
 """Ends of waits per second in a worker's housekeeping that the emulator plays separately, before each
@@ -95,17 +95,22 @@ def links_of(recorded: Sequence[Recorded]) -> dict[str, float]:
     return _conditions(recorded, _DEFAULT_LINKS)
 
 
-def polls_of(recorded: Sequence[Recorded]) -> dict[str, float]:
+def polls_of(recorded: Sequence[Recorded], storm: StormVersion) -> dict[str, float]:
     """Return what polls cost, on a core of the reference clock: the median over the runs.
 
     With n polling threads on a core each poll takes a + b / n of it. `look_us` is that of one thread, and
-    `look_beside` what is left of it with many.
+    `look_beside` what is left of it with many. Before 2.0 these are all that a poll takes of a core; later
+    they are what the polling thread's clock counts, and `interrupt_part` is what interrupts take of others.
     """
     found = _conditions(recorded, _DEFAULT_POLLS)
     clocks = [each.mhz for each in recorded] or [CostModel().reference_mhz]
-    many = max(0.0, (8 * found[EIGHT] - found[ONE]) / 7)
-    alone = found[ONE] * clocks[0] / CostModel().reference_mhz * LIVE
-    return {"look_us": float(f"{alone:.3g}"), "look_beside": float(f"{min(1.0, many / found[ONE]):.3g}")}
+    one, eight = (OWN_ONE, OWN_EIGHT) if storm >= V2_0_0 else (ONE, EIGHT)
+    many = max(0.0, (8 * found[eight] - found[one]) / 7)
+    alone = found[one] * clocks[0] / CostModel().reference_mhz * LIVE
+    polls = {"look_us": alone, "look_beside": min(1.0, many / found[one])}
+    if storm >= V2_0_0:
+        polls["interrupt_part"] = found[INTERRUPTED] / 2
+    return {name: float(f"{value:.3g}") for name, value in polls.items()}
 
 
 def _conditions(recorded: Sequence[Recorded], defaults: Values) -> dict[str, float]:

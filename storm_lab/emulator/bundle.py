@@ -62,7 +62,7 @@ class Bundle:
             return
         delays = (
             (k.cost, ("wake", "late", "idle_sleep", "empty_turn")),
-            (k.cost, ("look", "room_poll", "fine_poll", "coarse_poll")),
+            (k.cost, ("look", "room_poll", "fine_poll", "coarse_poll", "room_sleep")),
             (k.cost, ("sleep_half", "cold_cache_half")),
             (k.channel, ("latency", "undisturbed")),
             (k.server, ("latency",)),

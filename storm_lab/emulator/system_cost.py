@@ -121,11 +121,21 @@ class SystemCost:
     look_us: float = constant(
         4.4,
         allowed=(0, 80),
-        source="CPU per poll of a thread that parks for a nanosecond: an idle thread at its queue (2.x), or "
-        "one that waits for room in a queue (up to 0.10). Two context switches and a timer's interrupt, "
-        "3.8 us each on R-Storm's family of Xeons (see `switch_us`), are 5.5; in virtual machines 52, as "
-        "each timer's interrupt leaves the machine; 0 = idle threads are woken, and polls are free",
+        source="CPU per poll of a thread that parks for a nanosecond: one that waits for room in a queue or, "
+        "in 2.x, for tuples. Two context switches and a timer's interrupt, 3.8 us each on R-Storm's family "
+        "of Xeons (see `switch_us`), are 5.5; in virtual machines 52, as each timer's interrupt leaves the "
+        "machine. Where `interrupt_part` is given (2.x), what the thread's own clock counts (virtual: 33). "
+        "0 = idle threads are woken, and polls are free",
         fitted=True,
+    )
+    interrupt_part: float = constant(
+        0.0,
+        allowed=(0.0, 0.5),
+        source="interrupts of such polls also stop the threads that run: the part of a running thread's CPU "
+        "that they take if eight threads poll on its core, halved. With one poller they take nine sixteenths "
+        "of that many's. Virtual machine, Java 17: a busy thread beside 1, 2, 4, 6, 8 and 10 pollers loses "
+        "0.19, 0.21, 0.24, 0.28, 0.34 and 0.40 of its CPU, whichever process they are of. 0: not measured on "
+        "physical hardware, and a poll's whole cost is the polling thread's",
     )
     look_beside: float = constant(
         1.0,

@@ -95,6 +95,8 @@ NETTY_MIN_WAIT = "storm.messaging.netty.min_wait_ms"
 NETTY_MAX_WAIT = "storm.messaging.netty.max_wait_ms"
 BOLT_PARKS = "topology.bolt.wait.progressive.level2.count"
 BOLT_SLEEP_MS = "topology.bolt.wait.progressive.level3.sleep.millis"
+ROOM_PARKS = "topology.backpressure.wait.progressive.level2.count"
+ROOM_SLEEP_MS = "topology.backpressure.wait.progressive.level3.sleep.millis"
 
 OF_TOPOLOGY: Mapping[str, Setting] = {
     # Read by schedulers. A scheduler that does not know a setting ignores it.
@@ -160,9 +162,12 @@ OF_CLUSTER: Mapping[str, Setting] = {
     NETTY_RETRIES: Setting(int, 0, 1_000_000, since=V0_9_0, until=V2_0_0),
     NETTY_MIN_WAIT: Setting(int, 1, 3_600_000, since=V0_9_0),
     NETTY_MAX_WAIT: Setting(int, 1, 3_600_000, since=V0_9_0),
-    # How often an idle bolt or acker parks before it sleeps, and for how long; here for the whole cluster.
+    # How often an idle bolt or acker, or an executor that waits for room, parks before it sleeps, and for
+    # how long; here for the whole cluster.
     BOLT_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
     BOLT_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
+    ROOM_PARKS: Setting(int, 0, 1_000_000, since=V2_0_0),
+    ROOM_SLEEP_MS: Setting(int, 1, 60_000, since=V2_0_0),
     **{key: setting for key, (_, setting) in TIMERS.items()},
     **OF_TOPOLOGY,
 }

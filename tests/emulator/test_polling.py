@@ -166,10 +166,23 @@ def test_polls_of_all_nodes_that_share_a_core_keep_it_awake() -> None:
     one_node = 10 * (0.4 + 0.6 / (4 + 55 / 1055))
     assert taken(nodes(1, cores=1), together) == pytest.approx(one_node, rel=0.02)
     assert taken(on_one_machine(), alternately) == pytest.approx(one_node, rel=0.03)
-    # On nodes of their own two bolts poll on each core. A node that a quota holds has its turns for itself.
+    assert taken(on_one_machine(quota=0.9), alternately) == pytest.approx(one_node, rel=0.03)
+    # On nodes of their own two bolts poll on each core.
     two_bolts = 10 * (0.4 + 0.6 / 2)
     assert taken(nodes(2, cores=1), alternately) == pytest.approx(two_bolts, rel=0.02)
-    assert taken(on_one_machine(quota=0.9), alternately) > 1.1 * one_node
+
+
+def test_polls_of_a_node_that_its_quota_holds_back_no_longer_make_those_of_others_cheaper() -> None:
+    # Two idle bolts poll on each node. The second has used up its quota of 2 ms after some 12 ms.
+    first, second = on_one_machine(quota=0.9).nodes
+    cluster = Cluster((first, replace(second, cpu_quota=0.02)), shared_cores=1.0)
+    cost = replace(POLLS, look_beside=0.4)
+    scene = idle(bolts=4, cores=1, cost=cost, cluster=cluster, place=alternately)
+    parts = []
+    for time in (8 * MS, 40 * MS):
+        scene.plane.run_until(time)
+        parts.append(scene.plane.kernel.node["poll_cost_part"][0] / 1024)
+    assert parts == pytest.approx([0.4 + 0.6 / (4 + 55 / 1055), 0.4 + 0.6 / 2], rel=0.02)
 
 
 @pytest.mark.parametrize(

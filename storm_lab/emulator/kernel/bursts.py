@@ -21,6 +21,8 @@ _UNIT = 1 << 20
 # Number of quantiles in the table; a power of two.
 QUANTILES = 4096
 _ENOUGH_CALLS = 1 << 30
+# Of code's CPU while others poll, what is its own at least, in 1/1024.
+_LEAST_OWN = 256
 
 
 @inline
@@ -86,12 +88,20 @@ def long_sleep_work(k: State, slept: int) -> int:
     return c.asleep * slept // (slept + c.sleep_half) if c.asleep > 0 else 0
 
 
+@inline
+def _interrupted(k: State, node: int, work: int) -> int:
+    """Return the CPU of code on cores that threads poll on: interrupts of their sleeps count as its CPU."""
+    rate = cpu.poll_rate(k, node)
+    part = rows.cost(k, 0).interrupts * min(rate, 1024) * (8192 + rate) >> 23
+    return (work << 10) // max(1024 - part, _LEAST_OWN)
+
+
 @jit
 def start_burst(k: State, thread: int, work: int, user: int) -> None:
     """Start a burst of ``work`` ns of Storm's own code, and ``user`` of user code or the operating system.
 
-    Both hold at the reference clock. Cold code does not slow the second part down, and the factor for Storm's
-    own code on this processor and version does not apply to it.
+    Both hold at the reference clock. Cold code and interrupts do not lengthen the second part, which is CPU
+    by its thread's clock, nor does the factor for Storm's own code on this processor and version apply to it.
     """
     t = rows.thread(k, thread)
     node = t.node
@@ -101,6 +111,8 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
     work = (work * p.storm_factor) >> 16
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
+    if rows.cost(k, 0).interrupts > 0:
+        work = _interrupted(k, node, work)
     work += user
     if t.wait_ended_by != kinds.NOT_IDLE:
         # Its code and data have left the caches meanwhile.

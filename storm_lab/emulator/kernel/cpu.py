@@ -54,7 +54,11 @@ def use_quota(k: State, node: int, passed: int) -> None:
     if periods > 0:
         p.quota_from += periods * p.quota_period
         p.quota_left = min(p.quota, p.quota_left + periods * p.quota)
-    p.throttled = 1 if p.quota_left <= 0 else 0
+    throttled = 1 if p.quota_left <= 0 else 0
+    if throttled != p.throttled:
+        # A node that is held back does not poll.
+        rows.s(k, 0).poll_rate += p.poll_rate * (p.throttled - throttled)
+        p.throttled = throttled
 
 
 @jit
@@ -95,6 +99,17 @@ def _taken_by_polls(k: State, node: int) -> int:
     if p.poll_load + n * 1024 <= capacity:
         return p.poll_load
     return min(p.poll_load, p.pollers * capacity // (n + p.pollers))
+
+
+@inline
+def poll_rate(k: State, node: int) -> int:
+    """Return the rate of polls on each of a node's cores, in 1/1024 of that of a thread that parks.
+
+    Nodes on the same machine poll on the same cores.
+    """
+    s = rows.s(k, 0)
+    p = rows.node(k, node)
+    return s.poll_rate // s.machine_cores if s.machine_capacity > 0 else p.poll_rate // p.cores
 
 
 @jit

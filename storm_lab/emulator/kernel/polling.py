@@ -9,8 +9,8 @@ a flood keeps busy has no time-outs.
 Which threads poll, and how often, is in a table of ``docs/emulator.md``; the intervals of 2.x are those of
 ``WaitStrategyProgressive``. No poll is an event: the one that finds something is computed when there is
 something. Those before are counted then, or when counters are read, and what they take of the node's cores is
-a rate. A poll costs less on a core that other polls keep awake; nodes that share a machine without quotas
-poll on the same cores.
+a rate. A poll costs less on a core that other polls keep awake; nodes that share a machine poll on the same
+cores.
 """
 
 from __future__ import annotations
@@ -73,12 +73,21 @@ def interrupt_wait(k: State, thread: int) -> None:
     t.waits_charged_to = rows.worker(k, t.worker).housekept_at
 
 
+@inline
+def _add_rate(k: State, node: int, rate: int) -> None:
+    p = rows.node(k, node)
+    p.poll_rate += rate
+    if p.throttled == 0:
+        rows.s(k, 0).poll_rate += rate
+
+
 @jit
 def set_polling(k: State, thread: int, every: int) -> None:
     """Let a thread poll its queue every ``every`` ns from now on; 0 = it does not poll.
 
     A thread that parks for a nanosecond (``every`` = ``fine_poll``) parks again when it has polled.
     """
+    s = rows.s(k, 0)
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
     cpu.advance(k, t.node)
@@ -86,56 +95,50 @@ def set_polling(k: State, thread: int, every: int) -> None:
     if t.poll_every > 0:
         _charge_polls(k, thread)
         p.pollers -= 1
-        p.poll_rate -= t.poll_rate
+        _add_rate(k, t.node, -t.poll_rate)
     share = t.poll_rate = 0
-    together = rows.s(k, 0).machine_capacity > 0 and p.quota == 0
-    cores = rows.s(k, 0).machine_cores if together else p.cores
     if every > 0:
         t.poll_rate = c.fine_poll * 1024 // every if c.fine_poll > 0 else 0
-        parks = every == c.fine_poll
-        if parks:
+        if every == c.fine_poll:
             # That its core falls asleep is part of what a poll costs.
             t.poll_slept = 0
         else:
             # The polls of other threads keep the core awake.
-            rate = _machine_poll_rate(k) if together else p.poll_rate
-            t.poll_slept = every if rate == 0 else min(every, c.fine_poll * 1024 * cores // rate)
+            rate = cpu.poll_rate(k, t.node)
+            t.poll_slept = every if rate == 0 else min(every, c.fine_poll * 1024 // rate)
         p.pollers += 1
-        p.poll_rate += t.poll_rate
+        _add_rate(k, t.node, t.poll_rate)
         work = _poll_cost(k, thread)
-        if parks:
+        if parks(k, thread):
             every += work
         share = work * 1024 // every
     p.poll_load_alone += share - t.poll_load
     t.poll_load, t.poll_every = share, every
     t.poll_from, t.polls_charged_to = p.poll_clock, p.poll_cpu_clock
-    # A core that other threads poll on as well is awake already.
-    rate = _machine_poll_rate(k) if together else p.poll_rate
-    part = 1024
-    if rate > 1024 * cores:
-        part = c.look_beside + (1024 - c.look_beside) * 1024 * cores // rate
-    changed = p.poll_cost_part != part
-    p.poll_cost_part = part
-    p.poll_load = (p.poll_load_alone * part) >> 10
-    if together and changed:
-        for node in range(rows.s(k, 0).nodes):
-            other = rows.node(k, node)
-            if node != t.node and other.quota == 0 and other.poll_cost_part != part:
-                cpu.advance(k, node)
-                other.poll_cost_part = part
-                other.poll_load = (other.poll_load_alone * part) >> 10
-                bursts.reschedule(k, node)
+    if s.machine_capacity == 0:
+        p.poll_cost_part = _cost_part(k, t.node)
+    p.poll_load = (p.poll_load_alone * p.poll_cost_part) >> 10
+
+
+@inline
+def _cost_part(k: State, node: int) -> int:
+    """Return what a poll costs beside others, in 1/1024 of one alone: they keep the core awake."""
+    look_beside = rows.cost(k, 0).look_beside
+    return look_beside + (1024 - look_beside) * 1024 // max(1024, cpu.poll_rate(k, node))
 
 
 @jit
-def _machine_poll_rate(k: State) -> int:
-    """Return the rate of polls on the cores that nodes without a quota share."""
-    rate = 0
-    for node in range(rows.s(k, 0).nodes):
+def share_interrupts(k: State) -> None:
+    """Let polls of all nodes of one machine cost what they do beside each other, after any event."""
+    s = rows.s(k, 0)
+    part = _cost_part(k, 0)
+    for node in range(s.nodes):
         p = rows.node(k, node)
-        if p.quota == 0:
-            rate += p.poll_rate
-    return rate
+        if p.poll_cost_part != part:
+            cpu.advance(k, node)
+            p.poll_cost_part = part
+            p.poll_load = (p.poll_load_alone * part) >> 10
+            bursts.reschedule(k, node)
 
 
 @inline
@@ -143,7 +146,7 @@ def _poll_cost(k: State, thread: int) -> int:
     """Return the CPU of one poll of a thread, or of a spout's empty turn, on its node."""
     t = rows.thread(k, thread)
     p = rows.node(k, t.node)
-    if t.role != kinds.SPOUT and t.waits != 0:
+    if t.role != kinds.SPOUT and t.waits != 0 and rows.cost(k, 0).room_poll > 0:
         # The thread that it waits for keeps the core awake.
         work = rows.cost(k, 0).room_poll
     else:
@@ -179,14 +182,43 @@ def become_idle(k: State, thread: int) -> None:
     t.state = kinds.IDLE
     begin_wait(k, thread)
     c = rows.cost(k, 0)
-    if c.look == 0 or (t.kind != kinds.MAIN and t.kind != kinds.TRANSFER):
+    if c.look == 0:
         return
     if t.kind == kinds.MAIN:
-        set_polling(k, thread, c.fine_poll)
-        fine_time = c.parks * t.poll_every
-        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, fine_time << 10))
-    else:
+        note_wait(k, thread)
+        poll_progressively(k, thread)
+    elif t.kind == kinds.TRANSFER:
         set_polling(k, thread, c.idle_sleep)
+
+
+@inline
+def note_wait(k: State, thread: int) -> None:
+    """2.x: note that an executor begins to wait for tuples, or for room."""
+    t = rows.thread(k, thread)
+    cpu.advance(k, t.node)
+    t.wait_from = rows.node(k, t.node).poll_clock
+
+
+@jit
+def poll_progressively(k: State, thread: int) -> None:
+    """2.x: let an executor park between polls, and sleep between them when it has parked often enough."""
+    t = rows.thread(k, thread)
+    c = rows.cost(k, 0)
+    cpu.advance(k, t.node)
+    if t.poll_every == 0:
+        set_polling(k, thread, c.fine_poll)
+    fine_time = (c.parks if t.waits == 0 else c.room_parks) * t.poll_every
+    left = (fine_time << 10) - (rows.node(k, t.node).poll_clock - t.wait_from)
+    if left > 0:
+        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, left))
+    else:
+        set_polling(k, thread, c.coarse_poll if t.waits == 0 else c.room_sleep)
+
+
+@inline
+def parks(k: State, thread: int) -> bool:
+    """Return whether a thread parks for a nanosecond between polls."""
+    return rows.thread(k, thread).poll_rate == 1024
 
 
 @jit
@@ -203,22 +235,9 @@ def schedule_poll(k: State, thread: int) -> None:
 
 @jit
 def stop_polling(k: State, thread: int) -> None:
-    """Stop the polling of a thread that has found something."""
+    """Stop the polling of a thread that has found something, or room."""
     if rows.thread(k, thread).poll_every > 0:
         set_polling(k, thread, 0)
-
-
-@jit
-def end_fine_polling(k: State, thread: int) -> None:
-    """Let an idle thread whose fine polls have found nothing sleep between polls from now on."""
-    t = rows.thread(k, thread)
-    cpu.advance(k, t.node)
-    fine_time = rows.cost(k, 0).parks * t.poll_every
-    left = (fine_time << 10) - (rows.node(k, t.node).poll_clock - t.poll_from)
-    if left > 0:
-        events.schedule(k, events.timer_source(k, thread), _poll_clock_time(k, thread, left))
-    else:
-        set_polling(k, thread, rows.cost(k, 0).coarse_poll)
 
 
 @entry
@@ -234,8 +253,7 @@ def set_slowdown(k: State, node: int, slowdown: int, fault_slowdown: int, thread
     for thread in range(threads):
         t = rows.thread(k, thread)
         if t.node == node and t.poll_every > 0:
-            parks = t.poll_rate == 1024
-            set_polling(k, thread, rows.cost(k, 0).fine_poll if parks else t.poll_every)
+            set_polling(k, thread, rows.cost(k, 0).fine_poll if parks(k, thread) else t.poll_every)
 
 
 @entry

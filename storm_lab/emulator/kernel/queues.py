@@ -131,10 +131,14 @@ def spout_poll_time(k: State, thread: int, not_before: int) -> int:
     """Return the first turn of an idle spout's loop at or after ``not_before``.
 
     An idle spout sleeps between empty turns, so what arrives waits for the end of a sleep. The turns are at
-    regular intervals; only the one that finds something is played.
+    regular intervals, in 2.x shorter ones if it waits for room; only the one that finds something is played.
     """
-    e = rows.executor(k, rows.thread(k, thread).executor)
-    period = turn_period(k, e.source) if e.active != 0 else rows.cost(k, 0).inactive_sleep
+    t = rows.thread(k, thread)
+    e = rows.executor(k, t.executor)
+    if e.active == 0:
+        period = rows.cost(k, 0).inactive_sleep
+    else:
+        period = t.poll_every if polling.parks(k, thread) else turn_period(k, e.source)
     missing = not_before - e.poll_phase
     if missing <= 0:
         return e.poll_phase

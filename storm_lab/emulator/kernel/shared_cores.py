@@ -7,7 +7,7 @@ core goes to the node that has the fewest of those that want more.
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import bursts, cpu
+from storm_lab.emulator.kernel import bursts, cpu, polling
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -131,6 +131,7 @@ def _apply_grant(k: State, node: int, core: int, least: int) -> None:
 def share_machine(k: State) -> None:
     """Divide the machine's cores again after an event, which may have changed what its nodes want."""
     s = rows.s(k, 0)
+    polling.share_interrupts(k)
     # Give free cores to nodes that want more, and move cores from nodes whose turn is over.
     free = _take_back(k)
     least = s.machine_cores

@@ -139,7 +139,10 @@ def spout_sleep(k: State, thread: int) -> None:
     s = rows.s(k, 0)
     t.state = kinds.POLLING
     if e.active != 0 and rows.cost(k, 0).empty_turn != 0:
-        polling.set_polling(k, thread, queues.turn_period(k, e.source))
+        if t.waits != 0 and rows.cost(k, 0).look > 0:
+            polling.poll_progressively(k, thread)
+        else:
+            polling.set_polling(k, thread, queues.turn_period(k, e.source))
     e.poll_phase = s.now
     e.poll_phase = queues.spout_poll_time(k, thread, s.now + 1)
     if queues.waiting(k, thread) > 0 or acking.has_expired(k, t.executor):

@@ -292,8 +292,8 @@ def timer_fires(k: State, thread: int) -> None:
         polling.stop_polling(k, thread)
         t.wait_ended_by = kinds.POLL_FOUND
         take_next(k, thread)
-    elif t.state == kinds.IDLE:
-        polling.end_fine_polling(k, thread)
+    elif t.state == kinds.IDLE or t.state == kinds.BLOCKED:
+        polling.poll_progressively(k, thread)
     elif t.state == kinds.WAITING:
         if t.wait == kinds.WAIT_SERVER:
             _bolt_finish(k, thread)

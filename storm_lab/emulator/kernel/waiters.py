@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from storm_lab.emulator.kernel import polling
+from storm_lab.emulator.kernel import events, polling
 from storm_lab.emulator.state import kinds, rows
 from storm_lab.emulator.state.jit import inline, jit
 from storm_lab.emulator.state.layout import State
@@ -22,6 +22,11 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
         # Up to 0.10 it parks for a nanosecond and polls again (Disruptor 2's MultiThreadedClaimStrategy); a
         # spout sleeps as between empty turns.
         polling.set_polling(k, thread, rows.cost(k, 0).fine_poll)
+    elif rows.cost(k, 0).look > 0 and t.kind == kinds.MAIN:
+        # In 2.x it polls as an idle one does; a spout begins with that when it ends its turn.
+        polling.note_wait(k, thread)
+        if t.role != kinds.SPOUT:
+            polling.poll_progressively(k, thread)
     f = rows.thread(k, full)
     if t.kind == kinds.MAIN and f.worker != t.worker:
         if f.senders < 0:
@@ -40,6 +45,9 @@ def wait_for_room(k: State, thread: int, full: int) -> None:
 @inline
 def _let_go_on(k: State, thread: int) -> None:
     t = rows.thread(k, thread)
+    if t.role != kinds.SPOUT and t.poll_every > 0:
+        polling.stop_polling(k, thread)
+        events.unschedule(k, events.timer_source(k, thread))
     t.waits = 0
     if t.state != kinds.DEAD:
         s = rows.s(k, 0)
@@ -73,8 +81,6 @@ def release_waiter(k: State, thread: int) -> None:
         w = t.waiters
         waiter = rows.thread(k, w)
         t.waiters = waiter.next_waiter
-        if waiter.role != kinds.SPOUT and waiter.poll_every > 0:
-            polling.set_polling(k, w, 0)
         _let_go_on(k, w)
         if waiter.state != kinds.DEAD:
             return

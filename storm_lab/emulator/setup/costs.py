@@ -14,7 +14,14 @@ from storm_lab.emulator.kernel.bursts import QUANTILES
 from storm_lab.emulator.state.layout import records
 from storm_lab.emulator.state.names import NS_PER_MS, NS_PER_S, NS_PER_US
 from storm_lab.model import StormVersion
-from storm_lab.model.settings import BOLT_PARKS, BOLT_SLEEP_MS, SettingValue, number_of
+from storm_lab.model.settings import (
+    BOLT_PARKS,
+    BOLT_SLEEP_MS,
+    ROOM_PARKS,
+    ROOM_SLEEP_MS,
+    SettingValue,
+    number_of,
+)
 from storm_lab.model.version import V0_9_0, V0_9_3, V0_9_6, V1_0_0, V2_0_0
 
 # Disruptor consumers wait 10 ms at most, from 0.9.6 on a second (topology.disruptor.wait.timeout.millis).
@@ -79,12 +86,15 @@ def cost_row(
     c.spread = int(cost.service_cv > 0)
     c.fine_poll = max(round(cost.park_us * NS_PER_US), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
+    c.interrupts = round(1024 * cost.interrupt_part)
     if version < V2_0_0:
         c.look = 0
     elif cost.look_us > 0:
         c.empty_turn = c.look
         c.parks = round(number_of(settings, BOLT_PARKS, PARKS_BEFORE_SLEEP))
         c.coarse_poll = round(number_of(settings, BOLT_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
+        c.room_parks = round(number_of(settings, ROOM_PARKS, PARKS_BEFORE_SLEEP))
+        c.room_sleep = round(number_of(settings, ROOM_SLEEP_MS, SLEEP_MS)) * NS_PER_MS + c.late
     c.receive_batch = round(cost.receive_batch)
     return table
 

@@ -57,6 +57,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("lost", I8),
         ("machine_capacity", I8),  # cores of all nodes' one machine, in 1/1024; 0: each has its own
         ("machine_cores", I8),  # threads that can run on that machine at a time
+        ("poll_rate", I8),  # of all nodes that no quota holds back
         ("core_holder", I8),  # thread that keeps its core while it decides what to do next; -1: none
         ("burst_width", I8),  # rows of `burst` for each node
         ("task_pairs", I8),  # traffic counters for each locality
@@ -103,10 +104,13 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("empty_turn", I8),  # CPU of an empty turn of an idle spout, with the end of its sleep
         ("look", I8),  # 2.x: CPU of an idle thread's poll of its queue
         ("look_beside", I8),  # cost of a poll where many threads poll on a core, in 1/1024 of that alone
+        ("interrupts", I8),  # what polls on a core take of a running thread's CPU, see `polling`, in 1/1024
         ("fine_poll", I8),  # how long a thread parks between polls at first ...
         ("parks", I8),  # ... so many times
+        ("room_parks", I8),  # the same, where it waits for room
         ("poll_wait", I8),  # how long such a poll waits for the core, where threads run one after another
         ("coarse_poll", I8),  # polling interval after that
+        ("room_sleep", I8),  # the same, where it waits for room
         ("high_watermark", I8),  # bytes in a node's card at which a 2.x worker stops writing ...
         ("low_watermark", I8),  # ... and goes on again
         ("receive_batch", I8),
@@ -269,6 +273,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("poll_rate", I4),  # its part of its node's `poll_rate`
         ("poll_every", I8),  # polling interval; 0 = it does not poll
         ("poll_from", I8),  # its node's `poll_clock` when it began to poll at this interval
+        ("wait_from", I8),  # its node's `poll_clock` when it began to wait
         ("polls_charged_to", I8),  # its node's `poll_cpu_clock` up to which its polls' CPU has been counted
         ("poll_slept", I8),  # how long its core sleeps before each of its polls, ns
         ("log", I1),  # 1: it writes into the log, 2: it holds the log and does something else

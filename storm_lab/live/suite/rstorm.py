@@ -21,6 +21,7 @@ from storm_lab.live.suite.build import in_sequence, quota_cluster
 from storm_lab.live.suite.chains import floods
 from storm_lab.live.suite.scene import Schedule
 from storm_lab.model import Assignment, Cluster, Executor, Resources, Slot, StormVersion, executors_of
+from storm_lab.model.settings import LOAD_AWARE_OFF
 from storm_lab.papers.rstorm.emulab_runs import topology_plan
 from storm_lab.papers.rstorm.layouts import layout
 from storm_lab.papers.rstorm.recording import Layout, load_recordings
@@ -53,10 +54,17 @@ _EFFORT = Effort(character_us=0.7)
 """CPU per character of the player's bolts in the recorded sittings, on real Storm and here alike."""
 
 
+EVEN_SHUFFLE = "-even-shuffle"
+"""Suffix of a topology that is played with an even shuffle instead of the load-aware one."""
+
+
 @cache
 def _plan(topology: str, placement: str) -> TopologyPlan:
     workers = 12 if placement == "even-12" else _HOSTS
-    return _flooded(layout(topology, workers=workers, debug=False), id=f"{topology}-{placement}")
+    name = topology.removesuffix(EVEN_SHUFFLE)
+    settings = {LOAD_AWARE_OFF: True} if topology.endswith(EVEN_SHUFFLE) else {}
+    found = layout(name, workers=workers, debug=False)
+    return _flooded(found, id=f"{topology}-{placement}", settings={**found.topology.settings, **settings})
 
 
 def _flooded(found: Layout, **changes: Any) -> TopologyPlan:
@@ -87,7 +95,10 @@ def _placement(plans: dict[str, TopologyPlan], machines: Cluster, version: Storm
 
 
 def placements(version: StormVersion, mhz: float, *, topology: str) -> tuple[Schedule, EmulationSpec]:
-    """Describe one of the topologies under three placements, active in turn."""
+    """Describe one of the topologies under three placements, active in turn.
+
+    With the suffix `EVEN_SHUFFLE` it is played without load-aware messaging.
+    """
     schedule = floods(*[(f"{topology}-{placement}",) for placement in PLACEMENTS], start_s=_START_S)
     machines = cluster(mhz)
     plans = {each: _in_turn(_plan(topology, each), schedule, _START_S) for each in PLACEMENTS}

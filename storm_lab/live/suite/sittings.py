@@ -116,6 +116,22 @@ SITTINGS: dict[str, Sitting] = {
             ("2.8",),
             in_suite=False,
         ),
+        *(
+            Sitting(
+                f"{topology}{rstorm.EVEN_SHUFFLE}",
+                f"The same for {topology}, with an even shuffle instead of the load-aware one",
+                partial(rstorm.placements, topology=f"{topology}{rstorm.EVEN_SHUFFLE}"),
+                ("2.8",),
+                _pairs(
+                    Measure.THROUGHPUT,
+                    *(f"{topology}{rstorm.EVEN_SHUFFLE}-{placement}" for placement in rstorm.PLACEMENTS),
+                ),
+                limit_cpu=True,
+                c1_only=True,
+                in_suite=False,
+            )
+            for topology in rstorm.TOPOLOGIES[1:]
+        ),
         Sitting(
             "bare",
             "Saturated chains in one worker whose bolts do nothing",
