@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from enum import StrEnum
@@ -19,6 +20,9 @@ from storm_lab.tuplelog.schema import EMULATOR, RUNTIMES, SCHEMA_VERSION
 MANIFEST_NAME = "manifest.json"
 
 Scalar = str | int | float | bool | None
+
+# A list without lists or objects in it. Within a text a line break is written as two other characters.
+_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
 class Status(StrEnum):
@@ -113,7 +117,7 @@ class Manifest:
         return self.identity.run
 
     def to_json(self) -> str:
-        """Return the text of ``manifest.json``, with sorted keys and one newline at the end."""
+        """Return the text of ``manifest.json``: sorted keys, a line for each list, a newline at the end."""
         document = self.identity._fields() | {
             "run": self.run,
             "duration_ns": self.duration_ns,
@@ -125,7 +129,8 @@ class Manifest:
         if self.conditions:
             document["conditions"] = dict(self.conditions)
         document["checksum"] = checksum_of(document)
-        return json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(document, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False)
+        return _LIST.sub(_on_one_line, text) + "\n"
 
     @staticmethod
     def from_json(text: str) -> Manifest:
@@ -163,6 +168,10 @@ class Manifest:
         if checksum != checksum_of(document):
             raise ValueError("its checksum does not follow from its fields")
         return manifest
+
+
+def _on_one_line(matched: re.Match[str]) -> str:
+    return "[" + ", ".join(line.strip() for line in matched[1].split(",\n")) + "]"
 
 
 def checksum_of(fields: Mapping[str, Any]) -> str:

@@ -45,6 +45,15 @@ def test_a_finished_run_reads_back_as_it_was_written(tmp_path: Path) -> None:
     assert {row["run"] for row in rows} == {manifest.identity.run_key}
 
 
+def test_a_manifest_has_a_line_for_each_list_and_keeps_texts_as_they_are(tmp_path: Path) -> None:
+    odd = {"hosts": {"n1": [0.5, 1, None]}, "note": "a [\n  1,\n  2\n]", "notes": ["b,\n c", "d [ 1 ]"]}
+    written = write_run(tmp_path / "run", conditions=odd)
+    text = (tmp_path / "run" / "manifest.json").read_text()
+    assert '"n1": [0.5, 1, null]\n' in text
+    assert open_run(tmp_path / "run").manifest == written
+    assert written.conditions == odd
+
+
 def test_every_table_exists_even_without_rows(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     assert {path.stem for path in (tmp_path / "run").glob("*.parquet")} == set(TABLES)
