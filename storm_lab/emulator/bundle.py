@@ -27,6 +27,7 @@ _PER_TUPLE = (
     "dispatch", "emit", "serialise", "deserialise", "serialise_kb", "deserialise_kb", "send", "transfer",
     "receive", "read", "write", "deliver", "log_emit", "log_receive", "acker", "spout_ack", "poll", "switch",
     "slice", "turn", "wait_work", "asleep", "cold_cache", "empty_batch", "uplink_ps_per_byte", "call",
+    "clocked",
     # A wait for a bundle stands for k waits, each a k-th as long.
     "wait_timeout",
 )  # fmt: skip

@@ -132,10 +132,17 @@ class SystemCost:
         0.0,
         allowed=(0.0, 0.5),
         source="interrupts of such polls also stop the threads that run: the part of a running thread's CPU "
-        "that they take if eight threads poll on its core, halved. With one poller they take nine sixteenths "
-        "of that many's. Virtual machine, Java 17: a busy thread beside 1, 2, 4, 6, 8 and 10 pollers loses "
-        "0.19, 0.21, 0.24, 0.28, 0.34 and 0.40 of its CPU, whichever process they are of. 0: not measured on "
-        "physical hardware, and a poll's whole cost is the polling thread's",
+        "that they take if eight threads poll on its core, halved. Virtual machine, Java 17: a busy thread "
+        "beside 1, 2, 4, 6, 8, 10, 12 and 16 pollers loses 0.19, 0.21, 0.24, 0.28, 0.34, 0.40, 0.46 and 0.63 "
+        "of its CPU, whichever process they are of. 0: not measured on physical hardware, and a poll's whole "
+        "cost is the polling thread's",
+    )
+    clocked_us: float = constant(
+        0.0,
+        allowed=(0.0, 1e6),
+        source="calls of user code that last this long, or longer, take no more CPU beside polling threads, "
+        "as they end by their thread's CPU clock: 20 in the player of recorded sittings (`Burner.java`). 0 = "
+        "none do",
     )
     look_beside: float = constant(
         1.0,

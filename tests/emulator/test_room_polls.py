@@ -97,10 +97,11 @@ def test_a_spout_goes_on_at_its_next_poll() -> None:
     assert longest_pause(replace(POLLS, look_us=0.0)) > 2 * (65 * US + emits)
 
 
-@pytest.mark.parametrize(("pollers", "part"), [(1, 0.1 * 9 / 8), (8, 0.1 * 2)])
-def test_interrupts_of_polls_lengthen_storms_code_but_not_the_users(pollers: int, part: float) -> None:
-    # A bolt works all the time; idle ackers park on the same core.
-    def last_bursts(interrupt_part: float) -> tuple[int, int]:
+@pytest.mark.parametrize(("pollers", "part"), [(1, 0.112), (4, 0.142), (8, 0.2), (16, 0.371)])
+def test_interrupts_of_polls_lengthen_what_runs_on_the_same_core(pollers: int, part: float) -> None:
+    # A bolt works all the time; idle ackers park on the same core. Calls that end by their thread's clock are
+    # not lengthened.
+    def last_bursts(interrupt_part: float, clocked_us: float = 0.0) -> tuple[int, int]:
         """CPU of the spout's last burst, which is Storm's code, and of the bolt's."""
         scene = start_chain(
             (1, 1),
@@ -110,7 +111,7 @@ def test_interrupts_of_polls_lengthen_storms_code_but_not_the_users(pollers: int
             ackers=pollers,
             settings={settings.BOLT_PARKS: 1_000_000},
             version=V2_8_8,
-            cost=replace(POLLS, switch_us=0.0, interrupt_part=interrupt_part),
+            cost=replace(POLLS, switch_us=0.0, interrupt_part=interrupt_part, clocked_us=clocked_us),
         )
         scene.plane.run_until(SECOND)
         k = scene.plane.kernel
@@ -119,6 +120,9 @@ def test_interrupts_of_polls_lengthen_storms_code_but_not_the_users(pollers: int
         work = k.thread["work"][k.executor["main_thread"]]
         return int(work[is_spout][0]), int(work[~is_spout & ~is_acker][0])
 
-    (spout, bolt), (interrupted_spout, interrupted_bolt) = last_bursts(0.0), last_bursts(0.1)
-    assert interrupted_spout == pytest.approx(spout / (1 - part), rel=0.01)
-    assert 0 < interrupted_bolt - bolt < (bolt - 30 * MS) / 2
+    (spout, bolt), (later_spout, later_bolt) = last_bursts(0.0), last_bursts(0.1)
+    assert later_spout == pytest.approx(spout / (1 - part), rel=0.01)
+    assert later_bolt == pytest.approx(bolt / (1 - part), rel=0.01)
+    _, clocked = last_bursts(0.1, clocked_us=30_000.0)
+    assert 0 < clocked - bolt < bolt - 30 * MS
+    assert last_bursts(0.1, clocked_us=30_001.0)[1] == later_bolt

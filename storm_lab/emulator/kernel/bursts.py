@@ -89,19 +89,28 @@ def long_sleep_work(k: State, slept: int) -> int:
 
 
 @inline
-def _interrupted(k: State, node: int, work: int) -> int:
-    """Return the CPU of code on cores that threads poll on: interrupts of their sleeps count as its CPU."""
-    rate = cpu.poll_rate(k, node)
-    part = rows.cost(k, 0).interrupts * min(rate, 1024) * (8192 + rate) >> 23
-    return (work << 10) // max(1024 - part, _LEAST_OWN)
+def _interrupted(k: State, thread: int, work: int, user: int) -> int:
+    """Return the CPU of a burst on cores that threads poll on: interrupts of their sleeps count as its CPU.
+
+    ``work`` includes ``user``.
+    """
+    t = rows.thread(k, thread)
+    c = rows.cost(k, 0)
+    rate = cpu.poll_rate(k, t.node)
+    # Up to one thread that parks, in proportion to its parks; more with each further one. A quadratic fit to
+    # what a busy thread loses beside 1 to 16 of them (see `interrupt_part`).
+    growth = 1064 + (75 * rate >> 10) + (6 * rate * rate >> 20)
+    part = c.interrupts * min(rate, 1024) * growth >> 20
+    clocked = user if t.kind == kinds.MAIN and 0 < c.clocked <= user else 0
+    return clocked + ((work - clocked) << 10) // max(1024 - part, _LEAST_OWN)
 
 
 @jit
 def start_burst(k: State, thread: int, work: int, user: int) -> None:
     """Start a burst of ``work`` ns of Storm's own code, and ``user`` of user code or the operating system.
 
-    Both hold at the reference clock. Cold code and interrupts do not lengthen the second part, which is CPU
-    by its thread's clock, nor does the factor for Storm's own code on this processor and version apply to it.
+    Both hold at the reference clock. Cold code does not slow the second part down, and the factor for Storm's
+    own code on this processor and version does not apply to it.
     """
     t = rows.thread(k, thread)
     node = t.node
@@ -111,9 +120,9 @@ def start_burst(k: State, thread: int, work: int, user: int) -> None:
     work = (work * p.storm_factor) >> 16
     if w.warm_excess > 0:
         work += (work * w.warm_excess) >> 16
-    if rows.cost(k, 0).interrupts > 0:
-        work = _interrupted(k, node, work)
     work += user
+    if rows.cost(k, 0).interrupts > 0:
+        work = _interrupted(k, thread, work, user)
     if t.wait_ended_by != kinds.NOT_IDLE:
         # Its code and data have left the caches meanwhile.
         c = rows.cost(k, 0)

@@ -87,6 +87,7 @@ def cost_row(
     c.fine_poll = max(round(cost.park_us * NS_PER_US), NS_PER_US)
     c.look_beside = round(1024 * cost.look_beside)
     c.interrupts = round(1024 * cost.interrupt_part)
+    c.clocked = round(cost.clocked_us * NS_PER_US)
     if version < V2_0_0:
         c.look = 0
     elif cost.look_us > 0:

@@ -104,6 +104,7 @@ TYPES: dict[str, np.dtype[np.void]] = {
         ("empty_turn", I8),  # CPU of an empty turn of an idle spout, with the end of its sleep
         ("look", I8),  # 2.x: CPU of an idle thread's poll of its queue
         ("look_beside", I8),  # cost of a poll where many threads poll on a core, in 1/1024 of that alone
+        ("clocked", I8),  # from this length on, calls of user code measure themselves; 0: none does
         ("interrupts", I8),  # what polls on a core take of a running thread's CPU, see `polling`, in 1/1024
         ("fine_poll", I8),  # how long a thread parks between polls at first ...
         ("parks", I8),  # ... so many times

@@ -185,7 +185,8 @@ def as_played(spec: EmulationSpec, cost: CostModel) -> EmulationSpec:
         submit_s = max(plan.submit_s, free_s)
         free_s = submit_s + SUBMISSION_S
         plans.append(replace(plan, trace=replace(plan.trace, records=records), submit_s=submit_s))
-    return replace(spec, topologies=tuple(plans), cost=cost)
+    clocked = replace(cost, clocked_us=WATCHED_NS / 1e3)
+    return replace(spec, topologies=tuple(plans), cost=clocked)
 
 
 def chains_in_turn(
